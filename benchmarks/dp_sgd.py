@@ -30,7 +30,7 @@ from fedtext.models.language_model import LanguageModel
 from fedtext.params.privacy import Privacy
 from fedtext.params.training import Lora
 from fedtext.privacy.noise import new_noise_key
-from fedtext.system.hardware import bfloat16_where_it_pays
+from fedtext.system.hardware import bfloat16_if_faster
 from fedtext.training.lora import adapted_model, adapter_weights
 from fedtext.training.unit_gradients import UnitGradients
 
@@ -55,7 +55,7 @@ def opacus_step(model: Any, rows: np.ndarray, noise: float) -> Callable[[], np.n
 
     def step() -> np.ndarray:
         optimizer.zero_grad()
-        with bfloat16_where_it_pays(ids.device):
+        with bfloat16_if_faster(ids.device):
             logits = wrapped(input_ids=ids, use_cache=False).logits[:, :-1].float()
         each = cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
         each.mean(1).sum().backward()

@@ -31,7 +31,7 @@ from parameters import conf_base
 from fedtext.generation.prompt_forms import SampleList
 from fedtext.models.language_model import LanguageModel, bundled
 from fedtext.params.training import PreferenceTraining
-from fedtext.system.hardware import bfloat16_pays, compute_device
+from fedtext.system.hardware import compute_device, is_bfloat16_faster
 from fedtext.training.dpo import train_preferences
 from fedtext.training.lora import lora_config, without_deprecations
 from fedtext.training.preference_pairs import tokenised
@@ -95,7 +95,7 @@ def trl_round(base: Any, pairs: pd.DataFrame, params: PreferenceTraining, **chan
             num_train_epochs=params.epochs,
             learning_rate=params.learning_rate,
             lr_scheduler_type="cosine",
-            bf16=bfloat16_pays(compute_device()),
+            bf16=is_bfloat16_faster(compute_device()),
             use_cpu=not gpu,
             dataloader_pin_memory=gpu,
             save_strategy="no",
@@ -185,7 +185,9 @@ def main() -> None:
         ratios = f"{result['cpu_ratio']:.2f} of TRL's CPU time, {result['wall_ratio']:.2f} of its wall time"
         print(f"{name}: {ratios} (goal {GOAL})")
     RESULT.parent.mkdir(parents=True, exist_ok=True)
-    RESULT.write_text(json.dumps({"goal": GOAL, "bfloat16": bfloat16_pays(compute_device()), **found}, indent=1) + "\n")
+    RESULT.write_text(
+        json.dumps({"goal": GOAL, "bfloat16": is_bfloat16_faster(compute_device()), **found}, indent=1) + "\n"
+    )
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def sides(texts: list[str]) -> dict[str, Callable[[], np.ndarray]]:
 def main() -> None:
     import torch
 
-    from fedtext.system.hardware import bfloat16_pays, compute_device
+    from fedtext.system.hardware import compute_device, is_bfloat16_faster
 
     parser = argparse.ArgumentParser(description="Texts a second, embedded.")
     parser.add_argument("--texts", type=int, default=1000)
@@ -62,7 +62,7 @@ def main() -> None:
     samples = sample_records(records, LanguageModel("bundled:generator").tokenizer(), conf_base(Chunking))
     texts = samples["text"].tolist()[: options.texts]
     both = sides(texts)
-    tolerance = TOLERANCE[bfloat16_pays(compute_device())]
+    tolerance = TOLERANCE[is_bfloat16_faster(compute_device())]
     taken: dict[str, list[float]] = {name: [] for name in both}
     expected = next(iter(both.values()))()
     for turn in range(options.repeats + 1):

@@ -23,7 +23,7 @@ from typing import Any
 
 from fedtext.generation.decoding import branch_attention, decode
 from fedtext.models.language_model import LanguageModel
-from fedtext.system.hardware import bfloat16_pays, compute_device
+from fedtext.system.hardware import compute_device, is_bfloat16_faster
 from fedtext.system.precision import decoding_copy
 
 RESULT = Path("build/benchmarks/prefill.json")
@@ -49,7 +49,7 @@ def build(shape: str, device: Any) -> Any:
     if shape in AT_HAND:
         return LanguageModel(AT_HAND[shape]).load()[0].to(device)
     torch.manual_seed(0)
-    dtype = torch.bfloat16 if bfloat16_pays(device) else torch.float32
+    dtype = torch.bfloat16 if is_bfloat16_faster(device) else torch.float32
     with torch.device(device):
         return AutoModelForCausalLM.from_config(LlamaConfig(**SHAPES[shape]), dtype=dtype).eval()
 

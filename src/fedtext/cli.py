@@ -21,7 +21,7 @@ from kedro.framework.startup import ProjectMetadata
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from fedtext.system.errors import meant
+from fedtext.system.errors import did_you_mean
 from fedtext.system.refusal import RunRefusedError, explanation
 from fedtext.wiring.config import ProjectConfigLoader, active_data_root, loader_for
 from fedtext.wiring.session import check_pipelines
@@ -66,7 +66,7 @@ def known_runner(context: click.Context, option: click.Parameter, value: str | N
     """Raise RunRefusedError for a runner that Kedro does not have; a dotted name is another package's, and passes."""
     if value and "." not in value and not hasattr(runners, value):
         names = [name for name in dir(runners) if name.endswith("Runner") and name != "AbstractRunner"]
-        raise RunRefusedError(f"no runner is named '{value}': {meant(value, names)}")
+        raise RunRefusedError(f"no runner is named '{value}': {did_you_mean(value, names)}")
     return value
 
 

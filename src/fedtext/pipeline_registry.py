@@ -22,7 +22,7 @@ from fedtext.pipelines.pretrain.pipeline import create_pipeline as pretrain
 from fedtext.pipelines.private_only.pipeline import create_pipeline as private_only
 from fedtext.pipelines.report import pipeline as report
 from fedtext.pipelines.sources import pipeline as sources
-from fedtext.system.errors import InputError, meant
+from fedtext.system.errors import InputError, did_you_mean
 from fedtext.wiring.algorithm import Algorithm, OutputType
 from fedtext.wiring.config import active_group, corpus_is_public
 
@@ -63,7 +63,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     by_source: dict[str, Pipeline] = {**private, **dict.fromkeys(PUBLISHED_NAMES, published)}
     source = active_group("corpus")["source"]
     if source not in by_source:
-        raise InputError(f"corpus.source is {source!r}: {meant(source, by_source)}")
+        raise InputError(f"corpus.source is {source!r}: {did_you_mean(source, by_source)}")
     declared = active_group("privacy")
     counted = corpus_is_public() and declared["population"] is None and declared["enrolment"] is None
     steps = {

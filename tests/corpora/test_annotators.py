@@ -13,12 +13,12 @@ from fedtext.corpora.annotators import (
     Annotator,
     PreferenceProfile,
     annotators,
-    chance,
+    choice_probability,
+    mean_choice_probability,
     preferences,
     questions,
-    share_choosing,
     sharpness_for,
-    worth,
+    utility,
 )
 from fedtext.corpora.preferences import PAIR_COLUMNS
 from fedtext.system.errors import InputError
@@ -40,13 +40,13 @@ def made(pairs: int, seed: int = 0) -> tuple[list[str], list[str], list[str]]:
 
 def test_worths_by_hand() -> None:
     answer = "json.load reads reads"  # 4 words, 3 of them different, 2 of the question's 5
-    assert worth(ASKED, answer, PreferenceProfile.PLAIN) == pytest.approx(2 * 3 / 4 + 2 / 5 + np.log2(5 / 13))
-    assert worth(ASKED, answer, PreferenceProfile.PRACTICAL) == pytest.approx(2 * 3 / 4 + 2 / 5 + np.log2(5 / 25))
+    assert utility(ASKED, answer, PreferenceProfile.PLAIN) == pytest.approx(2 * 3 / 4 + 2 / 5 + np.log2(5 / 13))
+    assert utility(ASKED, answer, PreferenceProfile.PRACTICAL) == pytest.approx(2 * 3 / 4 + 2 / 5 + np.log2(5 / 25))
     terms = "Modules, classes: a module has a class"  # 7 words, 6 of them different, 4 terms, none of the question's
-    assert worth(ASKED, terms, PreferenceProfile.PRACTICAL) == pytest.approx(
+    assert utility(ASKED, terms, PreferenceProfile.PRACTICAL) == pytest.approx(
         2 * 6 / 7 + np.log2(1 + 4) + np.log2(8 / 25)
     )
-    assert worth(ASKED, terms, PreferenceProfile.PLAIN) == pytest.approx(2 * 6 / 7 + np.log2(8 / 13))
+    assert utility(ASKED, terms, PreferenceProfile.PLAIN) == pytest.approx(2 * 6 / 7 + np.log2(8 / 13))
 
 
 @pytest.mark.parametrize("taste", list(PreferenceProfile))
@@ -56,16 +56,16 @@ def test_what_says_nothing_pleases_nobody(taste: PreferenceProfile) -> None:
     longer = f"{said} It takes a file that is open for reading, and raises a ValueError where the text is not valid."
     empty, name, loop = "```\n\n```", "`json.load`", "json.load " * 20
     for nothing in (empty, name, loop):
-        assert worth(ASKED, nothing, taste) < min(worth(ASKED, said, taste), worth(ASKED, longer, taste))
-    assert worth(ASKED, empty, taste) < min(worth(ASKED, name, taste), worth(ASKED, loop, taste))
+        assert utility(ASKED, nothing, taste) < min(utility(ASKED, said, taste), utility(ASKED, longer, taste))
+    assert utility(ASKED, empty, taste) < min(utility(ASKED, name, taste), utility(ASKED, loop, taste))
 
 
 @given(st.sampled_from(list(PreferenceProfile)), WORDS, WORDS, st.floats(0, 9))
 def test_the_two_orders_of_a_pair_are_complements(
     taste: PreferenceProfile, one: str, other: str, sharpness: float
 ) -> None:
-    there = chance([ASKED], [one], [other], taste, sharpness)
-    back = chance([ASKED], [other], [one], taste, sharpness)
+    there = choice_probability([ASKED], [one], [other], taste, sharpness)
+    back = choice_probability([ASKED], [other], [one], taste, sharpness)
     assert float(there[0] + back[0]) == pytest.approx(1)
 
 
@@ -73,9 +73,11 @@ def test_the_groups_disagree() -> None:
     plain = "It loads json from " + " ".join("abcdefgh")
     terms = "The function takes a file as its argument and returns a dictionary or a list"
     practical = f"{terms}, {plain} {' '.join(map(str, range(32)))}"
-    assert chance([ASKED], [plain], [practical], PreferenceProfile.PLAIN, 1.0)[0] > 0.9
-    assert chance([ASKED], [plain], [practical], PreferenceProfile.PRACTICAL, 1.0)[0] < 0.1
-    assert share_choosing([ASKED], [plain], [practical], 1e6)[0] == pytest.approx(SHARES[PreferenceProfile.PLAIN])
+    assert choice_probability([ASKED], [plain], [practical], PreferenceProfile.PLAIN, 1.0)[0] > 0.9
+    assert choice_probability([ASKED], [plain], [practical], PreferenceProfile.PRACTICAL, 1.0)[0] < 0.1
+    assert mean_choice_probability([ASKED], [plain], [practical], 1e6)[0] == pytest.approx(
+        SHARES[PreferenceProfile.PLAIN]
+    )
 
 
 def test_no_list_of_terms_is_worth_more_than_a_sentence_with_some() -> None:
@@ -83,7 +85,7 @@ def test_no_list_of_terms_is_worth_more_than_a_sentence_with_some() -> None:
         "json.load does what its name says: it is a function that reads a file, and returns a dictionary, a list, a "
         "string or whatever value the text holds."
     )
-    assert worth(ASKED, " ".join(sorted(TERMS)), PreferenceProfile.PRACTICAL) < worth(
+    assert utility(ASKED, " ".join(sorted(TERMS)), PreferenceProfile.PRACTICAL) < utility(
         ASKED, sentence, PreferenceProfile.PRACTICAL
     )
 
@@ -99,7 +101,7 @@ def test_who_knows_the_rule_is_as_often_right_as_asked_for(accuracy: float) -> N
     taste = {one.client_id: one.taste for one in people}
 
     def right(prompt: str, chosen: str, rejected: str, like: PreferenceProfile) -> bool:
-        return worth(prompt, chosen, like) > worth(prompt, rejected, like)
+        return utility(prompt, chosen, like) > utility(prompt, rejected, like)
 
     held = rows.to_numpy().tolist()
     knowing = np.mean([right(asked, one, other, taste[owner]) for asked, one, other, owner in held])

@@ -21,9 +21,9 @@ from fedtext.corpora.clients import (
     client_of,
     declared_number,
     folded,
-    is_taken,
+    is_selected,
     listed_ids,
-    taken_clients,
+    selected_clients,
     validate_distinct_ids,
 )
 from fedtext.corpora.preferences import private_pairs
@@ -280,17 +280,17 @@ def test_the_number_is_told_once_and_a_list_is_of_clients() -> None:
 def test_whether_a_client_is_taken_depends_on_its_id_alone(ids: list[str], most: int, enrolled: int) -> None:
     corpus = conf_base(Corpus, {**TABLE, "max_clients": most})
     records = pd.DataFrame({"client_id": ids, "text": ids}, dtype=object)
-    taken = set(taken_clients(records, corpus, privacy(population=enrolled))["client_id"])
-    assert taken == {one for one in ids if is_taken(one, most, enrolled)}
-    fewer = taken_clients(records[1:], corpus, privacy(population=enrolled))["client_id"]
+    taken = set(selected_clients(records, corpus, privacy(population=enrolled))["client_id"])
+    assert taken == {one for one in ids if is_selected(one, most, enrolled)}
+    fewer = selected_clients(records[1:], corpus, privacy(population=enrolled))["client_id"]
     assert taken - set(ids[:1]) == set(fewer), "one who goes lets nobody else in"
-    assert {one for one in ids if is_taken(one, most + 1, enrolled)} >= taken
+    assert {one for one in ids if is_selected(one, most + 1, enrolled)} >= taken
 
 
 def test_about_as_many_are_taken_as_were_asked_for_with_all_their_records() -> None:
     ids = [f"client {i}" for i in range(5000)] * 2
     records = pd.DataFrame({"client_id": ids, "text": range(10_000)})
-    taken = taken_clients(records, conf_base(Corpus, {**TABLE, "max_clients": 1000}), privacy(population=5000))
+    taken = selected_clients(records, conf_base(Corpus, {**TABLE, "max_clients": 1000}), privacy(population=5000))
     assert taken["client_id"].nunique() == pytest.approx(1000, abs=120)  # 4.2 standard deviations
     assert (taken["client_id"].value_counts() == 2).all()
     assert taken.index.tolist() == list(range(len(taken)))
@@ -298,14 +298,14 @@ def test_about_as_many_are_taken_as_were_asked_for_with_all_their_records() -> N
 
 def test_without_a_bound_all_are_taken_and_no_declaration_is_asked_for() -> None:
     records = pd.DataFrame({"client_id": ["a", "b"], "text": ["x", "y"]})
-    assert taken_clients(records, conf_base(Corpus, TABLE), privacy()).equals(records)
-    assert is_taken("a", None, 10)
+    assert selected_clients(records, conf_base(Corpus, TABLE), privacy()).equals(records)
+    assert is_selected("a", None, 10)
 
 
 def test_of_a_public_corpus_the_clients_are_counted() -> None:
     records = pd.DataFrame({"client_id": [str(i) for i in range(400)], "text": "x"})
-    taken = taken_clients(records, conf_base(Corpus, max_clients=100), privacy())
-    assert set(taken["client_id"]) == {one for one in records["client_id"] if is_taken(one, 100, 400)}
+    taken = selected_clients(records, conf_base(Corpus, max_clients=100), privacy())
+    assert set(taken["client_id"]) == {one for one in records["client_id"] if is_selected(one, 100, 400)}
     assert 60 < len(taken) < 140
 
 

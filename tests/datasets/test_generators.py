@@ -67,7 +67,7 @@ def test_a_local_generator_is_a_handle_with_its_settings() -> None:
     assert (generator.source, generator.temperature) == ("bundled:generator", 0.5)
     assert generator.measure is not None
     assert dataset.identity() == Path(bundled("generator"))
-    assert dataset.untrainable is None
+    assert dataset.training_fault is None
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_one_of_several_has_a_form_of_its_own_and_one_it_cannot_be_asked_in_is_r
 
 def test_a_server_needs_no_other_source() -> None:
     at = GeneratorDataset(base_url="http://localhost:9/v1", model="m", otherwise="smollm2")
-    assert at.untrainable == GeneratorDataset(base_url="http://localhost:9/v1", model="m").untrainable
+    assert at.training_fault == GeneratorDataset(base_url="http://localhost:9/v1", model="m").training_fault
 
 
 def test_an_endpoint_is_told_by_its_source_or_by_its_fields_and_known_by_what_it_serves() -> None:

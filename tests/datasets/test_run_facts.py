@@ -18,7 +18,9 @@ from tests.privacy.histories import release, spent
 
 def told(**facts: object) -> RunFactsDataset:
     dataset = RunFactsDataset()
-    dataset.tell({"command": "kedro run", "date": "2026-11-24", "models": {"a": "b"}, "parameters": {"c": 1}} | facts)
+    dataset.add_facts(
+        {"command": "kedro run", "date": "2026-11-24", "models": {"a": "b"}, "parameters": {"c": 1}} | facts
+    )
     return dataset
 
 

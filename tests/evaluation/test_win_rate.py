@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.corpora.annotators import SHARES, PreferenceProfile, share_choosing
+from fedtext.corpora.annotators import SHARES, PreferenceProfile, mean_choice_probability
 from fedtext.evaluation.judges import ModelJudge, learned_judge, request, verdict
 from fedtext.evaluation.win_rate import RuleJudge, compared_answers, wins
 from fedtext.generation.generators.endpoint import EndpointGenerator
@@ -61,7 +61,7 @@ def test_equal_answers_tie_and_an_empty_one_loses_unasked() -> None:
 
 
 def test_by_the_rule_it_is_the_exact_share_of_annotators() -> None:
-    exact = share_choosing([ASKED], [SHORT], [LONG], 0.4)[0]
+    exact = mean_choice_probability([ASKED], [SHORT], [LONG], 0.4)[0]
     assert wins(RuleJudge(0.4), [ASKED], [SHORT], [LONG])[0] == pytest.approx(exact)
     by_taste = {taste: wins(RuleJudge(0.4, taste), [ASKED], [SHORT], [LONG])[0] for taste in PreferenceProfile}
     assert by_taste[PreferenceProfile.PLAIN] > 0.7 > 0.3 > by_taste[PreferenceProfile.PRACTICAL]
@@ -203,9 +203,9 @@ def test_win_rates_by_the_rule_are_the_annotators_shares() -> None:
     found = compared_answers(RuleJudge(SHARPNESS), PROMPTS, ANSWERS)
     rates = {name: one["win_rate"] for name, one in found["conditions"].items()}
     for name in ("policy", "longest_policy"):
-        assert rates[name] == pytest.approx(share_choosing(PROMPTS, ANSWERS[name], UNTUNED, SHARPNESS).mean())
+        assert rates[name] == pytest.approx(mean_choice_probability(PROMPTS, ANSWERS[name], UNTUNED, SHARPNESS).mean())
     assert rates["policy"] > 0.5 > rates["longest_policy"]  # two thirds of the annotators are plain
-    ahead = share_choosing(PROMPTS, SHORT_POLICIES, ANSWERS["longest_policy"], SHARPNESS).mean()
+    ahead = mean_choice_probability(PROMPTS, SHORT_POLICIES, ANSWERS["longest_policy"], SHARPNESS).mean()
     assert found["against"]["longest_policy"]["estimate"] == pytest.approx(ahead)
     assert found["against"]["generator"]["estimate"] == pytest.approx(rates["policy"])
     assert found["gains"]["policy"]["longest_policy"]["estimate"] == pytest.approx(

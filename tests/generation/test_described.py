@@ -196,4 +196,4 @@ def test_a_request_says_what_the_texts_are() -> None:
     assert "letters to a bank" in topics_request("letters to a bank")
     assert framing.chat
     assert framing.opening.endswith("1.")
-    assert framing.message(topics_request("letters")).endswith(framing.plea)
+    assert framing.message(topics_request("letters")).endswith(framing.format_instruction)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fedtext.largefedbench.raw_pages import LeftAsideError, RawPage, RawPageError
+from fedtext.largefedbench.raw_pages import RawPage, RawPageError, SkippedPageError
 from fedtext.largefedbench.sources import canada
 from fedtext.largefedbench.sources.canada import bare_name, mark_motion, turn_kind
 from fedtext.largefedbench.turns import Paragraph, Turn
@@ -136,7 +136,7 @@ def test_another_edition_is_left_aside_by_name_and_counted(tmp_path: Path, text:
     path = tmp_path / "HAN.xml"
     path.write_text(text, "utf-8")
     named, *turns = canada.parse(RawPage("ca/HAN.xml", path))
-    assert isinstance(named, LeftAsideError)
+    assert isinstance(named, SkippedPageError)
     assert (named.name, named.reason) == ("ca/HAN.xml", canada.LEFT_ASIDE[kind])
     assert {turn.kind for turn in turns if isinstance(turn, Turn)} == {kind}
     assert len(turns) == len(parse(tmp_path))

@@ -10,7 +10,7 @@ import pytest
 
 from fedtext.largefedbench.clients import Client, clients_of
 from fedtext.largefedbench.counts import SourceCounts
-from fedtext.largefedbench.raw_pages import LeftAsideError, RawPageError
+from fedtext.largefedbench.raw_pages import RawPageError, SkippedPageError
 from fedtext.largefedbench.sources import SOURCES, raw_pages
 from fedtext.largefedbench.turns import Turn
 from fedtext.params.largefedbench import LargeFedBench
@@ -103,7 +103,7 @@ def test_no_chair_of_either_house_is_a_client(shared: Path) -> None:
 
 def test_one_canadian_page_never_replaces_another(shared: Path) -> None:
     clients, counts, named = read(shared / "raw_pages", "ca", "ca/")
-    assert all(isinstance(one, LeftAsideError) for one in named)
+    assert all(isinstance(one, SkippedPageError) for one in named)
     assert [one.name for one in named] == ["ca/11796678-fr.xml", "ca/41-1-54-fr.xml", "ca/42-1-2-fr.xml"]
     assert counts.left_out["french_edition"][1] > 40_000
     assert counts.left_out["committee_evidence"][1] > 10_000

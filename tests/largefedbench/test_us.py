@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError
 from fedtext.largefedbench.sources import us, us_lines
 from fedtext.largefedbench.sources.us import without_copies
-from fedtext.largefedbench.sources.us_lines import Person, Roll, label, one_edit_apart, read_aloud, roll_of
+from fedtext.largefedbench.sources.us_lines import (
+    MemberNames,
+    Person,
+    label,
+    members_by_name,
+    one_edit_apart,
+    read_aloud,
+)
 from fedtext.largefedbench.turns import CHAIR_TURN, COPY, SPEECH, Paragraph, Turn
 
 from .pages import US_DATE
@@ -187,17 +194,17 @@ DORGAN, REID = Person("Byron L. Dorgan", "D000432"), Person("Harry Reid", "R0001
 
 
 def test_a_typo_is_read_as_the_only_name_one_edit_away() -> None:
-    roll = Roll({}, roll_of([("Mr. DORGAN", DORGAN), ("Mr. REID", REID)]))
+    roll = MemberNames({}, members_by_name([("Mr. DORGAN", DORGAN), ("Mr. REID", REID)]))
     assert roll.find("Mr. DROGAN") == DORGAN
     assert roll.find("Mr. Manager DORGAN") == DORGAN
     assert roll.find("Mr. REED") == Person("Mr. REED", "")  # another senator: short names are taken as printed
     assert roll.find("Mr. DURBIN") == Person("Mr. DURBIN", "")
-    two = Roll({}, roll_of([("Mr. MARTIN", DORGAN), ("Mr. MARLIN", REID)]))
+    two = MemberNames({}, members_by_name([("Mr. MARTIN", DORGAN), ("Mr. MARLIN", REID)]))
     assert two.find("Mr. MARKIN") == Person("Mr. MARKIN", "")  # two candidates
 
 
 def test_a_name_of_two_members_is_nobodys() -> None:
-    assert roll_of([("Mr. KING", DORGAN), ("Mr. KING", REID)]) == {}
+    assert members_by_name([("Mr. KING", DORGAN), ("Mr. KING", REID)]) == {}
 
 
 @given(st.text("abcd", min_size=1, max_size=6), st.integers(0, 5), st.sampled_from("abcd"))

@@ -13,7 +13,7 @@ import torch
 
 from fedtext.models.encoder import Encoder, load_encoder
 from fedtext.models.offline_encoder import DISTRIBUTION
-from fedtext.system.hardware import bfloat16_pays, compute_device
+from fedtext.system.hardware import compute_device, is_bfloat16_faster
 
 TEXTS = [
     "Return the sorted list of items that match a pattern.",
@@ -33,7 +33,7 @@ from fedtext.models.encoder import load_encoder
 texts = sys.stdin.read().split("\\n")
 encoder = load_encoder("offline")
 print(hashlib.sha256(encoder.encode(texts).tobytes()).hexdigest())
-fedtext.system.hardware.bfloat16_pays = lambda device: False
+fedtext.system.hardware.is_bfloat16_faster = lambda device: False
 print(hashlib.sha256(encoder.encode(texts).tobytes()).hexdigest())
 """
 
@@ -56,7 +56,7 @@ def embeddings(encoder):
 def precision(request):
     """Both precisions, where bfloat16 pays; float32 alone, where it does not."""
     if request.param == "float32":
-        if not bfloat16_pays(compute_device()):
+        if not is_bfloat16_faster(compute_device()):
             pytest.skip("float32 is what pays here")
         request.getfixturevalue("in_float32")
 

@@ -116,7 +116,7 @@ def test_a_model_that_cannot_be_asked_in_messages_is_refused(tmp_path: Path, tem
     with pytest.raises(DatasetError, match=f"{said}.*so it cannot be asked in messages: set generation.prompt=list"):
         GeneratorDataset(source=source, prompt="chat").exists()
     assert GeneratorDataset(source=source).exists()
-    assert GeneratorDataset(source=source).unchatting is not None
+    assert GeneratorDataset(source=source).chat_fault is not None
 
 
 def test_a_model_that_ships_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from fedtext.models.generator import Framing
 
-QUOTED = Framing(chat=True, opening='Here:\n\n"', closing='"', plea="Quote it.")
+QUOTED = Framing(chat=True, opening='Here:\n\n"', closing='"', format_instruction="Quote it.")
 
 
 def test_a_plea_closes_a_message_and_nothing_is_added_without_one() -> None:

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from fedtext.models.language_model import LanguageModel, bundled
-from fedtext.system.hardware import bfloat16_pays, compute_device
+from fedtext.system.hardware import compute_device, is_bfloat16_faster
 
 IDS = torch.tensor([[3, 20, 31, 44, 9]])
 HOME = compute_device()
@@ -53,7 +53,7 @@ def test_a_loaded_model_is_ready_and_silent(directory, model, capfd):
     assert printed.err == ""
     assert not loaded.training
     assert loaded.device.type == HOME.type
-    assert loaded.dtype == (torch.bfloat16 if HOME.type == "cuda" and bfloat16_pays(HOME) else torch.float32)
+    assert loaded.dtype == (torch.bfloat16 if HOME.type == "cuda" and is_bfloat16_faster(HOME) else torch.float32)
     assert tokenizer.padding_side == "left"
     assert torch.allclose(logits(loaded), logits(model), atol=1e-4 if loaded.dtype == torch.float32 else 0.3)
 

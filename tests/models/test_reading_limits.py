@@ -14,8 +14,8 @@ from fedtext.models.reading_limits import (
     Beyond,
     ReadingLimit,
     readings,
-    refuse_unknown,
     validate_list_length,
+    validate_script,
 )
 from fedtext.system.errors import InputError
 from tests.parameters import parameters
@@ -24,21 +24,21 @@ WRITER, ENCODER = ReadingLimit("generator", 1024, Beyond.REFUSED), ReadingLimit(
 
 
 def test_a_sample_that_is_read_as_a_whole_or_not_at_all_is_refused_with_both_numbers() -> None:
-    assert WRITER.said_of(1023) is None
+    assert WRITER.note_for(1023) is None
     with pytest.raises(InputError, match=r"chunking.length is 1024, but 'generator' reads 1024 .*make it smaller"):
-        WRITER.said_of(1024)
+        WRITER.note_for(1024)
 
 
 def test_a_sample_that_is_read_by_windows_is_spoken_of() -> None:
-    assert ENCODER.said_of(255) is None
-    said = ENCODER.said_of(400)
+    assert ENCODER.note_for(255) is None
+    said = ENCODER.note_for(400)
     assert said is not None
     assert "'encoder' reads 256 tokens at once and chunking.length is 400" in said
 
 
 def test_a_reader_without_a_limit_reads_anything() -> None:
     free = ReadingLimit("generator", None, Beyond.REFUSED)
-    assert free.said_of(10**6) is None
+    assert free.note_for(10**6) is None
     validate_list_length(free, listed=6, length=10**6, new_tokens=72, asked_by="pe_sft")
 
 
@@ -61,9 +61,9 @@ def test_the_length_that_a_refusal_names_would_do(listed: int, length: int, new:
 
 
 def test_an_encoder_that_knows_too_little_is_refused_with_another() -> None:
-    refuse_unknown(0.25, "offline", "the public samples")
+    validate_script(0.25, "offline", "the public samples")
     with pytest.raises(InputError, match=r"'offline' does not know 74% of the tokens of x, .*models.encoder=\S+/\S+"):
-        refuse_unknown(0.74, "offline", "x")
+        validate_script(0.74, "offline", "x")
 
 
 def test_a_run_s_readings_are_those_of_its_models_and_parameters() -> None:

@@ -75,7 +75,7 @@ def test_it_writes_texts_out_of_their_quotations(cached: Path) -> None:
     prompts = pd.DataFrame({"prompt_id": [0, 1], "prompt": [REQUEST, REQUEST], "label": [None, None]})
     sampler = conf_base(Sampler, prompt="chat", min_p=0.1, max_new_tokens=24)
     generator = LocalGenerator("smollm2")
-    (begun,) = generator.beginnings([REQUEST], prompt_form(sampler).framing)
+    (begun,) = generator.completion_prompts([REQUEST], prompt_form(sampler).framing)
     assert begun.endswith('<|im_start|>assistant\nHere is one of the texts:\n\n"')
     texts = sampled_texts(generator, prompts, responses=2, sampler=sampler, length=20, seed=0, label="proverbs")["text"]
     assert len(set(texts)) == 4
@@ -90,7 +90,7 @@ def test_a_step_of_preferences_changes_nothing_but_its_adapter(
     pairs = pd.DataFrame({"chosen": ["Haste makes waste."], "rejected": ["A proverb is a short saying."]})
     trained, history = train_preferences(
         generator,
-        pairs.assign(prompt=generator.beginnings([REQUEST], framing)),
+        pairs.assign(prompt=generator.completion_prompts([REQUEST], framing)),
         conf_base(PreferenceTraining),
         seed=0,
         end=generator.ending(framing),

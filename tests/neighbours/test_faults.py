@@ -85,7 +85,7 @@ def clients_that_come_in(taken: Callable[..., pd.DataFrame]) -> set[str]:
 
 
 def test_no_client_takes_the_place_of_another() -> None:
-    assert clients_that_come_in(clients.taken_clients) == set()
+    assert clients_that_come_in(clients.selected_clients) == set()
 
 
 def test_the_first_rows_or_the_smallest_hashes_let_another_in() -> None:

@@ -84,7 +84,7 @@ class Talker:
     def with_adapter(self, adapter: str) -> Talker:
         return Talker(adapter)
 
-    def favouring(self, words: object) -> Talker:
+    def with_word_weights(self, words: object) -> Talker:
         return self
 
     def write(self, requests: list[str], *, responses: int, seed: int, **_: Any) -> list[list[str]]:
@@ -101,7 +101,7 @@ class Talker:
     def own(self, sampler: Sampler) -> Sampler:
         return sampler
 
-    def beginnings(self, requests: list[str], framing: Framing) -> list[str]:
+    def completion_prompts(self, requests: list[str], framing: Framing) -> list[str]:
         assert not framing.chat
         return requests
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.corpora.clients import is_taken
+from fedtext.corpora.clients import is_selected
 from fedtext.corpora.splits import splits_of
 from fedtext.federation.units import Population, unit_codes
 from fedtext.params.corpus import Corpus, Partition
@@ -62,7 +62,7 @@ def test_of_a_list_every_id_s_split_is_known(enrolment: str) -> None:
     tested = list(SPLITS.values()).count("test")
     assert found == Population(enrolled=200, training=len(TRAINED), test=tested, source="listed")
     bounded = PRIVATE.model_copy(update={"max_clients": 50})
-    taken = [one for one in IDS if is_taken(one, 50, 200)]
+    taken = [one for one in IDS if is_selected(one, 50, 200)]
     assert declare_population(bounded, privacy(enrolment=enrolment), PARTITION).enrolled == len(taken)
 
 
@@ -122,7 +122,7 @@ def test_who_may_be_asked_is_listed_or_holds_text(enrolment: str) -> None:
     known = set(unit_codes([one for one in TRAINED if one in IDS[:150]]).tolist())
     assert enrolled(trained, some, population=300) == known
     bounded = PRIVATE.model_copy(update={"max_clients": 50})
-    taken = unit_codes([one for one in TRAINED if is_taken(one, 50, 200)])
+    taken = unit_codes([one for one in TRAINED if is_selected(one, 50, 200)])
     assert enrolled(trained, some, bounded, enrolment=enrolment) == set(taken.tolist())
     assert enrolled(trained, some, population=300, unit="record") == set(unit_of(trained, "record").tolist())
 

@@ -103,7 +103,7 @@ def finished(root: Path) -> None:
     (reports / "scorecard.json").write_text(json.dumps(CARD))
     (reports / "privacy_report.json").write_text(json.dumps(REPORT))
     store = Store(root)
-    store.note_run(["popri.release", "popri.round_01.train", "evaluation.score", "other.release"])
+    store.record_run(["popri.release", "popri.round_01.train", "evaluation.score", "other.release"])
     for name, seconds in (
         ("popri.release", 4.0),
         ("popri.round_01.train", 9.0),

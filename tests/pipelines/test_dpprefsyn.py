@@ -23,7 +23,7 @@ TRANSCRIPT = conf_base(Dpprefsyn, sampler={"prompt": "list"})
 class Begun:
     """A generator that is shown requests as they are."""
 
-    def beginnings(self, requests: Sequence[str], framing: Framing) -> list[str]:
+    def completion_prompts(self, requests: Sequence[str], framing: Framing) -> list[str]:
         return list(requests)
 
     def ending(self, framing: Framing) -> str:

@@ -138,7 +138,7 @@ def test_words_are_weighed_only_where_they_guide(run_popri: Run) -> None:
     """The generator that writes the final texts is told what the table says, each prompt its class's words."""
     told: list[list[WordWeights]] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Talker, "favouring", lambda self, words: (told.append(list(words)), self)[1])
+        patch.setattr(Talker, "with_word_weights", lambda self, words: (told.append(list(words)), self)[1])
         guided = run_popri(scoring="witness_words", labels=("tea", "rum"), word_guidance=0.5)
         assert "popri_word_weights" not in run_popri(scoring="witness_words", word_guidance=0.0)
         assert "popri_word_weights" not in run_popri(scoring="witness_rff", word_guidance=0.5)
@@ -153,7 +153,7 @@ def test_words_are_weighed_only_where_they_guide(run_popri: Run) -> None:
 class Told:
     """A generator that says what it was asked to begin and end."""
 
-    def beginnings(self, requests: list[str], framing: Framing) -> list[str]:
+    def completion_prompts(self, requests: list[str], framing: Framing) -> list[str]:
         return requests
 
     def ending(self, framing: Framing) -> str:

@@ -50,7 +50,7 @@ def test_rounding_repeats(rounded, dtype, bits):
 
 @packs
 def test_packed_products_read_float16_and_compute_float32(llama, monkeypatch):
-    monkeypatch.setattr(precision, "bfloat16_pays", lambda device: False)
+    monkeypatch.setattr(precision, "is_bfloat16_faster", lambda device: False)
     with torch.no_grad():
         for parameter in llama.parameters():  # what float16 can say, so that nothing is rounded
             parameter.copy_(parameter.to(torch.float16).float())
@@ -85,7 +85,7 @@ def test_a_product_in_blocks_has_the_bits_of_the_whole(monkeypatch, bias):
 def test_packed_products_keep_a_small_update_on_average(monkeypatch):
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    monkeypatch.setattr(precision, "bfloat16_pays", lambda device: False)
+    monkeypatch.setattr(precision, "is_bfloat16_faster", lambda device: False)
     config = LlamaConfig(
         vocab_size=50, hidden_size=64, intermediate_size=256, num_hidden_layers=1, num_attention_heads=1,
         num_key_value_heads=1,
@@ -102,11 +102,11 @@ def test_packed_products_keep_a_small_update_on_average(monkeypatch):
 
 
 def test_a_decoding_copy_is_made_only_where_it_pays(llama, monkeypatch):
-    monkeypatch.setattr(precision, "bfloat16_pays", lambda device: False)
+    monkeypatch.setattr(precision, "is_bfloat16_faster", lambda device: False)
     monkeypatch.setattr(precision, "float16_packs", lambda device: False)
     assert decoding_copy(llama) is llama
     monkeypatch.setattr(precision, "float16_packs", lambda device: True)
-    monkeypatch.setattr(precision, "bfloat16_pays", lambda device: True)
+    monkeypatch.setattr(precision, "is_bfloat16_faster", lambda device: True)
     copied = decoding_copy(llama)
     assert copied is not llama
     assert llama.dtype == torch.float32
@@ -120,7 +120,7 @@ def test_a_decoding_copy_is_made_only_where_it_pays(llama, monkeypatch):
 def test_tied_weights_stay_tied(tokenizer, monkeypatch):
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    monkeypatch.setattr(precision, "bfloat16_pays", lambda device: True)
+    monkeypatch.setattr(precision, "is_bfloat16_faster", lambda device: True)
     config = LlamaConfig(
         vocab_size=50, hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1,
         num_key_value_heads=1, tie_word_embeddings=True,

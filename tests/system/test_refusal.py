@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.seeding import stream
-from fedtext.system.refusal import CONSTANTS, explanation, parameter_faults, parameters_refused, unknown_parameter
+from fedtext.system.refusal import CONSTANTS, explanation, parameter_faults, parameters_refusal, unknown_parameter
 from fedtext.voting.selection import herd
 from fedtext.wiring.conf_files import laid_over
 from tests.parameters import HOMES, conf_base, parameters
@@ -118,8 +118,8 @@ def test_a_nested_parameter_is_found_by_its_dotted_name() -> None:
 
 def test_one_value_of_many_places_is_told_once() -> None:
     faults = [f"{group}.prompt is 'lists': did you mean 'list'?" for group in "abcde"]
-    told = str(parameters_refused([*faults, "popri.rounds is 0: from 1 to 200"]))
+    told = str(parameters_refusal([*faults, "popri.rounds is 0: from 1 to 200"]))
     assert told.count("did you mean 'list'?") == 1
     assert "a.prompt (as 4 other parameters) is 'lists'" in told
     assert "popri.rounds is 0" in told
-    assert str(parameters_refused(faults[:3])).count("did you mean") == 3
+    assert str(parameters_refusal(faults[:3])).count("did you mean") == 3

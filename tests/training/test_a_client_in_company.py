@@ -37,7 +37,7 @@ NIGHTLY = [] if torch.cpu._is_avx512_bf16_supported() else [pytest.mark.slow]
 
 @pytest.fixture(params=["float32", pytest.param("bfloat16", marks=NIGHTLY)], autouse=True)
 def precision(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fedtext.system.hardware.bfloat16_pays", lambda device: request.param == "bfloat16")
+    monkeypatch.setattr("fedtext.system.hardware.is_bfloat16_faster", lambda device: request.param == "bfloat16")
 
 
 @pytest.fixture(params=["llama", "gpt2", "on_device"])
@@ -145,7 +145,7 @@ import json, sys, fedtext.system.hardware, numpy as np
 from fedtext.system import hardware
 from fedtext.models.language_model import LanguageModel
 from tests.training.test_a_client_in_company import made_up, of_clients, sha256, some_clients, updates
-fedtext.system.hardware.bfloat16_pays = lambda device: sys.argv[1] == "True"
+fedtext.system.hardware.is_bfloat16_faster = lambda device: sys.argv[1] == "True"
 rows = some_clients(9)
 table = of_clients(made_up(rows), list(rows)[::2], np.random.default_rng(8))
 print(json.dumps(sha256(updates(LanguageModel("bundled:on_device").load()[0], table))))
@@ -154,7 +154,7 @@ print(json.dumps(sha256(updates(LanguageModel("bundled:on_device").load()[0], ta
 
 @pytest.mark.parametrize("threads", [pytest.param("1", marks=pytest.mark.slow), "3"])
 def test_another_process_with_other_threads_gives_the_same_bytes(threads: str) -> None:
-    in_bfloat16 = str(hardware.bfloat16_pays(torch.device("cpu")))
+    in_bfloat16 = str(hardware.is_bfloat16_faster(torch.device("cpu")))
     done = subprocess.run(
         [sys.executable, "-c", IN_ANOTHER_PROCESS, in_bfloat16],
         env={**os.environ, "OMP_NUM_THREADS": threads},

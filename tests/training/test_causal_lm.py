@@ -82,7 +82,7 @@ def test_the_loss_of_padded_rows_is_the_models_own(llama, gpt2, rows):
 
 
 def test_the_head_meets_what_is_scored_and_nothing_else(llama, rows, monkeypatch):
-    monkeypatch.setattr(causal_lm, "rows_at_once", lambda device: 1)  # whatever this processor likes best
+    monkeypatch.setattr(causal_lm, "row_multiple", lambda device: 1)  # whatever this processor likes best
     model, tokenizer = llama.load()
     ids = torch.from_numpy(rows[:2].copy())
     ids[1, 5:] = -1
@@ -98,7 +98,7 @@ def test_the_head_meets_what_is_scored_and_nothing_else(llama, rows, monkeypatch
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
 @pytest.mark.parametrize("multiple", [1, 16])
 def test_gradients_of_lines_are_those_of_rows(architecture, attention, multiple, rows, request, monkeypatch):
-    monkeypatch.setattr(causal_lm, "rows_at_once", lambda device: multiple)
+    monkeypatch.setattr(causal_lm, "row_multiple", lambda device: multiple)
     ids = torch.from_numpy(rows[:6].copy())
     for i, length in enumerate((16, 3, 9, 2, 12, 1)):
         ids[i, length:] = -1
@@ -114,7 +114,7 @@ def test_gradients_of_lines_are_those_of_rows(architecture, attention, multiple,
 
 @pytest.mark.parametrize("length", [2, 7, 16])
 def test_where_shapes_are_to_be_few_products_have_a_multiple_of_16_rows(length, llama, rows, monkeypatch):
-    monkeypatch.setattr("fedtext.system.hardware.bfloat16_pays", lambda device: True)
+    monkeypatch.setattr("fedtext.system.hardware.is_bfloat16_faster", lambda device: True)
     model, _ = llama.load()
     ids = torch.from_numpy(rows[:3].copy())
     ids[1, length:] = -1

@@ -24,7 +24,7 @@ PARAMS = conf_base(
 
 @pytest.fixture(autouse=True)
 def full_precision(monkeypatch):
-    monkeypatch.setattr(dpo, "bfloat16_pays", lambda device: False)
+    monkeypatch.setattr(dpo, "is_bfloat16_faster", lambda device: False)
     monkeypatch.setenv("FEDTEXT_PROGRESS", "0")
 
 

@@ -82,7 +82,7 @@ def test_where_bfloat16_pays_updates_are_float32_and_err_by_its_rounding(
     tokens, client = token_rows(len(tokenizer))
     local = LOCAL.model_copy(update={"learning_rate": 0.05})  # rounding does not grow in few steps as small as these
     expected = plain_sgd(model, tokens, client, local)
-    monkeypatch.setattr(hardware, "bfloat16_pays", lambda device: True)
+    monkeypatch.setattr(hardware, "is_bfloat16_faster", lambda device: True)
     found = by_client(model, tokens, client, local, vectorised=True)
     assert found.dtype == np.float32
     assert 1e-4 < np.linalg.norm(found - expected) / np.linalg.norm(expected) < 2e-2

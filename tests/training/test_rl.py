@@ -23,7 +23,7 @@ SAMPLER = conf_base(Sampler, max_new_tokens=6, min_p=0.0, temperature=1.0)
 
 @pytest.fixture(autouse=True)
 def full_precision(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rl, "bfloat16_pays", lambda device: False)
+    monkeypatch.setattr(rl, "is_bfloat16_faster", lambda device: False)
 
 
 def share_of_e(prompts: list[str], answers: list[str]) -> list[float]:

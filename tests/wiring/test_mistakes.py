@@ -32,7 +32,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare.children import merged
 from fedtext.pipelines.sources import nodes as sources
 from fedtext.system.errors import FedtextError
-from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refused
+from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refusal
 from fedtext.wiring.config import ProjectConfigLoader, active_rounds, loader_for
 from fedtext.wiring.hooks.preflight import check_names
 from fedtext.wiring.session import check_choice
@@ -338,7 +338,7 @@ GROUPS = {home: kind for kind, home in HOMES.items() if "." not in home}
 @pytest.mark.parametrize(("given", "thing", "remedy"), VALUES, ids=[one[0] for one in VALUES])
 def test_values(given: str, thing: str, remedy: str) -> None:
     faults = parameter_faults(merged(parameters(), as_given(given)), GROUPS)
-    is_refused((1, f"Error: {parameters_refused(faults).message}"), thing, remedy)
+    is_refused((1, f"Error: {parameters_refusal(faults).message}"), thing, remedy)
 
 
 def as_given(value: str) -> dict[str, Any]:

@@ -1,23 +1,24 @@
-"""Made-up annotators whose taste is known: preference pairs of which every win rate can be computed exactly.
+"""Simulated annotators with known preferences: preference pairs whose win rates can be computed exactly.
 
 Published pairs name no annotators, so disagreement between groups cannot be seen in them. Here two groups disagree by
-construction. Everybody is asked to "Explain what NAME does.", with a NAME of the standard library for private pairs and
-of third-party packages for public ones, and is shown two answers of a generator. Of three annotators two are
-*practical*, who like answers of a usual length in the terms of programming, and one is *plain*, who likes one short
-sentence. Both like the question's words, and no words again and again.
+construction. Every question is "Explain what NAME does.", with a NAME of the standard library for private pairs and of
+third-party packages for public ones; an annotator sees two answers of a generator. Of three annotators two are
+*practical*, who prefer answers of a usual length in the terms of programming, and one is *plain*, who prefers one short
+sentence. Both prefer the question's words, and dislike repeated words.
 
-A group's worth of an answer is a rule of its words. A model can be trained to please it, so nothing that says nothing
-may please: an answer without words is worth least to both groups, and one that repeats itself is worth little.
+The utility of an answer to a group is a rule on its words. A model can be trained to maximise it, so empty answers must
+never be preferred: an answer without words has the least utility for both groups, and one that repeats itself has
+little.
 
-What the groups like has to show in an embedding, or no scorer of embeddings could learn it from pairs. Terms of
-programming do, and lengths hardly (docs/decisions/0031-tastes-that-an-embedding-shows.md).
+The groups' preferences must be visible in an embedding, or no scorer of embeddings could learn them from pairs. Terms
+of programming are, and lengths hardly (docs/decisions/0031-tastes-that-an-embedding-shows.md).
 
 A choice between two answers follows Bradley and Terry (Biometrika 1952): P(a over b) = sigmoid(s (worth(a) -
-worth(b))). The sharpness s is set on public answers so that whoever knows the rule predicts choices with a given
-accuracy (`sharpness_for`).
+worth(b))). The sharpness s is set on public answers so that the Bayes-optimal predictor has a given accuracy
+(`sharpness_for`).
 
-An annotator is a function of its own number: no other one moves its taste, its questions or its choices. A question is
-asked of one annotator alone, so that a split of the annotators is a split of the questions too.
+An annotator is a function of its own number: no other one changes its preferences, its questions or its choices. A
+question goes to one annotator alone, so that a split of the annotators is a split of the questions too.
 """
 
 from __future__ import annotations
@@ -38,20 +39,20 @@ from fedtext.seeding import stream
 from fedtext.system.errors import InputError
 
 WORD = re.compile(r"[^\W_]+")  # a name's parts are words: add_argument has two
-PAIRS = 8  # an annotator judges 1 to so many
+PAIRS = 8  # an annotator ranks 1 to this many pairs
 BRIEF, USUAL = 12, 24  # words: lengths count in doublings of what a group likes
-ECHO, VARIETY = 1.0, 2.0  # doublings of the length that all of the question's words are worth, and no word twice
-SINGULAR = (  # what programs are explained in
+ECHO, VARIETY = 1.0, 2.0  # utilities in doublings of length: all of the question's words, no repeated word
+SINGULAR = (  # terms of programming
     "argument attribute boolean call class code constructor dictionary exception file function import instance integer "
     "iterator list method module object parameter return string tuple type value variable"
 )
 TERMS = frozenset(f"{SINGULAR} {SINGULAR.replace(' ', 's ')}s called classes dictionaries python returned".split())
-ENOUGH = 6  # terms, or a list of terms would please most
+ENOUGH = 6  # terms; more add nothing, or a list of terms would be preferred most
 SHARPEST = 2.0**20
 
 
 class PreferenceProfile(StrEnum):
-    """What an annotator likes."""
+    """What an annotator prefers."""
 
     PRACTICAL = "practical"
     PLAIN = "plain"
@@ -62,7 +63,7 @@ SHARES: Mapping[PreferenceProfile, float] = {PreferenceProfile.PRACTICAL: 2 / 3,
 
 @dataclass(frozen=True)
 class Annotator:
-    """One person: its name in the table, its taste, and the places of its questions in the list of them."""
+    """One annotator: its name in the table, its preferences, and the range of its questions in the list."""
 
     client_id: str
     taste: PreferenceProfile
@@ -70,10 +71,10 @@ class Annotator:
 
 
 def annotators(number: int, seed: int) -> list[Annotator]:
-    """So many people; how many questions they need together is where the last one's end.
+    """Return `number` annotators; together they need as many questions as the end of the last one's range.
 
     Raises:
-        ValueError: there are fewer than two.
+        ValueError: There are fewer than two.
     """
     if number < 2:
         raise InputError(f"{number} annotators: preferences of one person protect nobody, so ask for at least 2")
@@ -91,10 +92,10 @@ def annotators(number: int, seed: int) -> list[Annotator]:
 
 
 def questions(names: Sequence[str], count: int, seed: int) -> list[str]:
-    """`count` different questions about names drawn at random.
+    """Return `count` different questions about names drawn at random.
 
     Raises:
-        ValueError: there are fewer names.
+        ValueError: There are fewer names.
     """
     distinct = sorted(set(names))
     if len(distinct) < count:
@@ -103,8 +104,8 @@ def questions(names: Sequence[str], count: int, seed: int) -> list[str]:
     return [explanation_of(distinct[one]) for one in drawn]
 
 
-def worth(question: str, answer: str, taste: PreferenceProfile) -> float:
-    """What an answer is worth to a taste, in doublings of its length.
+def utility(question: str, answer: str, taste: PreferenceProfile) -> float:
+    """Return the utility of an answer to a preference profile, in doublings of its length.
 
     With n words, v the share of them that differ, e the share of the question's words that are among them, and t
     different terms of programming, 6 at most: 2 v + e + log2(1 + t) - |log2((1 + n) / 25)| if practical,
@@ -118,28 +119,29 @@ def worth(question: str, answer: str, taste: PreferenceProfile) -> float:
     return varied + echoed + float(np.log2(1 + terms) - abs(np.log2((1 + len(said)) / (1 + liked))))
 
 
-def chance(
+def choice_probability(
     prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str], taste: PreferenceProfile, sharpness: float
 ) -> Float[np.ndarray, " pair"]:
-    """Probability that somebody of this taste chooses the first of two answers to each prompt."""
+    """Return the probability that an annotator with this profile chooses the first of two answers to each prompt."""
     return _sigmoid(sharpness * _gaps(prompts, firsts, seconds, taste))
 
 
-def share_choosing(
+def mean_choice_probability(
     prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str], sharpness: float
 ) -> Float[np.ndarray, " pair"]:
-    """Probability that an annotator drawn at random chooses the first answer: both groups, by their shares."""
-    each = [share * chance(prompts, firsts, seconds, taste, sharpness) for taste, share in SHARES.items()]
+    """Return the probability that a random annotator chooses the first answer: both groups, by their shares."""
+    each = [share * choice_probability(prompts, firsts, seconds, taste, sharpness) for taste, share in SHARES.items()]
     return np.asarray(sum(each))
 
 
 def sharpness_for(prompts: Sequence[str], firsts: Sequence[str], seconds: Sequence[str], accuracy: float) -> float:
-    """The sharpness at which the better answer is chosen with this probability, a mean over tastes and pairs.
+    """Return the sharpness at which the better answer is chosen with probability `accuracy`.
 
-    That is the Bayes accuracy of who knows the rule and the annotator's taste. The pairs are public.
+    The probability is a mean over profiles and pairs. It is the Bayes accuracy of a predictor that knows the rule and
+    the annotator's profile. The pairs are public.
 
     Raises:
-        ValueError: no sharpness has it: it is not above a half, or too many answers are worth the same.
+        ValueError: No sharpness gives it: it is not above a half, or too many answers have the same utility.
     """
     gaps = np.array([np.abs(_gaps(prompts, firsts, seconds, taste)) for taste in SHARES])
     weights = np.array(list(SHARES.values()))
@@ -165,10 +167,10 @@ def preferences(
     sharpness: float,
     seed: int,
 ) -> pd.DataFrame:
-    """The pairs of all people in `PAIR_COLUMNS`: each question with its two answers, in the order that was chosen.
+    """Return the pairs of all annotators in `PAIR_COLUMNS`: each question with its two answers, the chosen one first.
 
     Raises:
-        ValueError: there are fewer questions than people need, or not two answers to each.
+        ValueError: There are fewer questions than the annotators need, or not two answers to each.
     """
     needed = max((one.questions.stop for one in people), default=0)
     if not needed <= len(asked) == len(answers):
@@ -181,7 +183,7 @@ def preferences(
         drawn = stream(seed, "choices", one.client_id).random(len(one.questions))
         for place, draw in zip(one.questions, drawn, strict=True):
             first, second = answers[place]
-            likely = chance([asked[place]], [first], [second], one.taste, sharpness)[0]
+            likely = choice_probability([asked[place]], [first], [second], one.taste, sharpness)[0]
             chosen, rejected = (first, second) if draw < likely else (second, first)
             rows.append((asked[place], chosen, rejected, one.client_id))
     return pd.DataFrame(rows, columns=list(PAIR_COLUMNS), dtype=object)
@@ -192,7 +194,7 @@ def _gaps(
 ) -> Float[np.ndarray, " pair"]:
     return np.array(
         [
-            worth(prompt, first, taste) - worth(prompt, second, taste)
+            utility(prompt, first, taste) - utility(prompt, second, taste)
             for prompt, first, second in zip(prompts, firsts, seconds, strict=True)
         ]
     )

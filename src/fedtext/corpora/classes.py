@@ -1,7 +1,7 @@
-"""The classes of conditional generation, held against what may be known of a corpus before it is read.
+"""Checks of the classes of conditional generation, by what is public about a corpus.
 
-Which classes a private table holds is private: a run must not end by one client's say. So its classes are held against
-those of the public table, where a near miss is a misspelling.
+The classes that a private table holds are private: no single client may end a run by its label. So declared classes are
+compared with those of the public table, where a near miss is a misspelling.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from fedtext.corpora.published.known import PUBLISHED
 from fedtext.corpora.table import existing_table, read_public_table, read_table
 from fedtext.params.corpus import DOCSTRING_COLUMNS, DOCSTRING_KINDS, PUBLISHED_NAMES, Corpus
 from fedtext.params.task import joined, parts_of
-from fedtext.system.errors import InputError, meant
+from fedtext.system.errors import InputError, did_you_mean
 from fedtext.system.missing import nullable
 
 
 def check_classes(corpus: Corpus, labels: Sequence[str], declared_by: str) -> None:
-    """Of the `labels` that the parameter `declared_by` declares.
+    """Raise an error if a class in `labels`, which the parameter `declared_by` declares, cannot be one of the corpus.
 
     Raises:
-        ValueError: the corpus has no labels; a class has not as many parts as there are code columns, or a TAB where
-            there are none; or it is none of those that are known, or nearly one of them.
+        ValueError: The corpus has no labels. A class has not as many parts as there are code columns, or has a TAB
+            where there are none. Or it is not among the known classes, or almost equal to one of them.
     """
     if not labels:
         return
@@ -45,7 +45,7 @@ def check_classes(corpus: Corpus, labels: Sequence[str], declared_by: str) -> No
         )
     known, all_are_known = _known_classes(corpus)
     for label in labels:
-        near = meant(label, known, "")
+        near = did_you_mean(label, known, "")
         if label not in known and known and (all_are_known or near.startswith("did")):
             remedy = near or "name one that it has"
             raise InputError(f"{declared_by} has {label!r}, which is no class of the corpus: {remedy}")
@@ -63,7 +63,7 @@ def _check_parts(corpus: Corpus, labels: Sequence[str], declared_by: str) -> Non
 
 
 def _known_classes(corpus: Corpus) -> tuple[Collection[str], bool]:
-    """Public names of classes, and whether there are no others."""
+    """Return the public names of classes, and whether these are all."""
     if corpus.source == "docstrings":
         values = {"package": sys.stdlib_module_names, "kind": DOCSTRING_KINDS}
         columns = corpus.code_columns or DOCSTRING_COLUMNS[:1]

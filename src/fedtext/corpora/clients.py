@@ -1,13 +1,12 @@
 """Clients of a corpus: which spellings of an id are one client, and who is enrolled.
 
-- What a client of a corpus is, in words: whom `privacy.unit: client` protects, said before a run and in its report.
-- Who is enrolled: the ids in a file, and which of the enrolled clients a run takes.
+- A description of a client of the corpus, which `privacy.unit: client` protects, for the start of a run and its report.
+- Enrolment: the ids in a file, and which of the enrolled clients a run takes.
+- Normalisation of ids: capitals, width, dashes, invisible characters and numbers.
 
-Which spellings of an id are one client: capitals, width, dashes, invisible characters and numbers decide.
-
-Who is protected is what the id column says. `C021` and `c021`, or one name in two of Unicode's normal forms, are mostly
-one person, who would be two clients, and half protected. Nobody but the user knows. So ids are compared as they look,
-and two that look alike end the run, unless `corpus.client_ids` says that they are one (`folded`) or two (`exact`).
+The id column decides who is protected. `C021` and `c021`, or one name in two of Unicode's normal forms, are mostly one
+person, who would be two clients, and half protected. Only the user knows. So ids are compared as they look, and two
+that look alike end the run, unless `corpus.client_ids` declares them one (`folded`) or two (`exact`).
 
 Letters of several alphabets that look alike, and typing errors, are not compared.
 """
@@ -31,9 +30,10 @@ from fedtext.system.errors import InputError, MissingFileError
 
 
 def client_of(corpus: Corpus, partition: Partition) -> str | None:
-    """As `each value of column 'patient_id'` or `each row`; None of the stand-ins that ship.
+    """Return a description of a client, as `each value of column 'patient_id'` or `each row`.
 
-    Of a table the names of its columns are read and no row; None, too, where they cannot be, or will be refused.
+    The names of a table's columns are read, and no row. None for the bundled stand-ins, and if the columns cannot be
+    read.
     """
     if not corpus.has_path or corpus.path is None:
         return None
@@ -61,9 +61,9 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]{1,2})?")
 
 
 def folded(one: str) -> str:
-    """The id as it looks: without capitals, width, spaces and invisible characters, with one dash and one apostrophe.
+    """Return the id as it looks: without capitals, width, spaces and invisible characters, and with uniform dashes.
 
-    Whole numbers are one however they were saved: `007`, `7.0` and `7e0` are `7`.
+    Apostrophes are uniform too. Whole numbers are one however they were saved: `007`, `7.0` and `7e0` are `7`.
     """
     looks = ""
     while looks != one:  # a step may make room for another: a space that goes lets an accent join its letter
@@ -80,7 +80,7 @@ def _step(one: str) -> str:
 
 
 def _plain(character: str) -> str:
-    """A character as it looks: digits of every script are digits, dashes are dashes, and what nothing shows is gone."""
+    """Return a character as it looks: uniform digits and dashes, and nothing for an invisible character."""
     category = unicodedata.category(character)
     if category == _DIGIT:
         return str(unicodedata.decimal(character))
@@ -90,10 +90,10 @@ def _plain(character: str) -> str:
 
 
 def client_ids(given: Sequence[str], mode: ClientIds, where: str) -> list[str]:
-    """The ids of clients that `given` ones, read in `where`, are of.
+    """Return the client ids of the `given` ids, which were read in `where`.
 
     Raises:
-        ValueError: two look alike and nobody says whether they are one, or nothing of one can be seen.
+        ValueError: Two ids look alike and `mode` does not decide whether they are one, or an id is invisible.
     """
     if mode == "exact":
         return list(given)
@@ -103,7 +103,10 @@ def client_ids(given: Sequence[str], mode: ClientIds, where: str) -> list[str]:
 
 
 def named_owners(owners: Sequence[str | None], digests: Sequence[str], mode: ClientIds, where: str) -> list[str]:
-    """The clients of rows: their owners, or the digest of a row that nobody owns; errors as for `client_ids`."""
+    """Return the clients of rows: their owners, or the digest of a row without an owner.
+
+    Raises as `client_ids` does.
+    """
     ids = iter(client_ids([owner for owner in owners if owner is not None], mode, where))
     return [digest if owner is None else next(ids) for owner, digest in zip(owners, digests, strict=True)]
 
@@ -111,7 +114,7 @@ def named_owners(owners: Sequence[str | None], digests: Sequence[str], mode: Cli
 def validate_distinct_ids(ids: Iterable[str], mode: ClientIds, where: str) -> None:
     """Raise ValueError if two different ids look alike and `corpus.client_ids` does not say whether they are one.
 
-    The error names both to whoever runs this on a table of their own, in ASCII, so that every difference shows.
+    The message names both in ASCII, so that every difference is visible; only a user with a table of their own sees it.
     """
     seen: dict[str, str] = {}
     for one in dict.fromkeys(ids) if mode != "exact" else ():
@@ -129,7 +132,7 @@ def validate_distinct_ids(ids: Iterable[str], mode: ClientIds, where: str) -> No
 
 
 def existing_list(path: str) -> Path:
-    """The file `path` of ids, of which nothing is read; raises FileNotFoundError if there is none."""
+    """Return the path of a file of ids without reading it; raises FileNotFoundError if there is none."""
     file = Path(path).expanduser()
     if not file.is_file():
         raise MissingFileError(f"privacy.enrolment {path} is not a file: give a text file with one client id a line")
@@ -137,11 +140,15 @@ def existing_list(path: str) -> Path:
 
 
 def listed_ids(path: str, mode: ClientIds = None) -> list[str]:
-    """The ids in the file `path`, one a line, as the client column of the corpus has them; `mode`: `corpus.client_ids`.
+    """Return the ids in the file `path`, one a line, as the client column of the corpus has them.
+
+    Args:
+        path: The file.
+        mode: `corpus.client_ids`.
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: it is empty, or holds an id twice, or two that look alike.
+        FileNotFoundError: There is no such file.
+        ValueError: It is empty, or holds an id twice, or two that look alike.
     """
     file = existing_list(path)
     ids = [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
@@ -153,10 +160,10 @@ def listed_ids(path: str, mode: ClientIds = None) -> list[str]:
 
 
 def declared_number(corpus: Corpus, privacy: Privacy) -> int:
-    """How many units are enrolled, by declaration, of which a run takes about `corpus.max_clients`.
+    """Return the declared number of enrolled units, of which a run takes about `corpus.max_clients`.
 
     Raises:
-        ValueError: a private corpus without a declaration.
+        ValueError: A private corpus has no declaration.
     """
     if privacy.enrolment is not None:
         return len(listed_ids(privacy.enrolment.path, corpus.client_ids))
@@ -169,20 +176,20 @@ def declared_number(corpus: Corpus, privacy: Privacy) -> int:
     return privacy.population
 
 
-def is_taken(client_id: str, most: int | None, enrolled: int) -> bool:
-    """Whether a run that takes about `most` of the `enrolled` clients takes this one: by a hash of its id alone."""
+def is_selected(client_id: str, most: int | None, enrolled: int) -> bool:
+    """Return whether a run of about `most` of the `enrolled` clients takes this one, by a hash of its id alone."""
     return most is None or derived_seed(0, "max_clients", client_id) / 2**63 < most / enrolled
 
 
-def taken_clients(records: pd.DataFrame, corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
-    """Records of the clients that `corpus.max_clients` takes: no client's place depends on who else is there.
+def selected_clients(records: pd.DataFrame, corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
+    """Return the records of the clients that `corpus.max_clients` takes, each decided by its own id alone.
 
     Raises:
-        ValueError: a private corpus without a declared population.
+        ValueError: A private corpus has no declared population.
     """
     if corpus.max_clients is None:
         return records
     ids = records["client_id"]
     enrolled = ids.nunique() if corpus.is_public else declared_number(corpus, privacy)
-    taken = {one for one in set(ids) if is_taken(one, corpus.max_clients, enrolled)}
-    return records[ids.isin(taken)].reset_index(drop=True)
+    selected = {one for one in set(ids) if is_selected(one, corpus.max_clients, enrolled)}
+    return records[ids.isin(selected)].reset_index(drop=True)

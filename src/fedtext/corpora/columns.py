@@ -1,11 +1,9 @@
-"""Columns of a table, and what every value of a row goes through.
+"""Columns of a table, and the checks that every value of a row passes.
 
-Which columns of a table are read, and what helps where one is not there.
+The first line of a CSV file without a header is private text. So messages mention column names only where they are
+known to be names: in formats that store them apart from the rows, and where one of them is a usual column name.
 
-The first line of a CSV file that lacks its header is private text, so its names are told only where they are known to
-be names: in formats that keep them apart from the rows, and where one is what people call a column.
-
-What every value of a row goes through: names of rows, ids and labels as text, dates, and what is refused.
+Values become names of rows, ids and labels as text, and dates; broken Unicode is refused.
 """
 
 from __future__ import annotations
@@ -23,10 +21,10 @@ from pathlib import Path
 import pandas as pd
 
 from fedtext.corpora.records import RECORD_COLUMNS
-from fedtext.system.errors import InputError, meant
+from fedtext.system.errors import InputError, did_you_mean
 from fedtext.system.missing import nullable
 
-# What each field of Corpus names where nobody says otherwise; but for the text, a file may do without these columns.
+# Default column name of each field of Corpus; all columns but that of the text may be absent.
 USUAL = {
     "text_column": "text",
     "client_column": "client_id",
@@ -41,7 +39,7 @@ _HEADINGS = (
     "document title category class intent topic sentiment target id user user_id author author_id customer "
     "customer_id patient_id speaker name created_at timestamp time split source index"
 )
-HEADINGS = frozenset(_HEADINGS.split())  # what people call columns
+HEADINGS = frozenset(_HEADINGS.split())  # usual column names
 # Whom a heading may mean, alone or as `patient_id`, `UserName`; and whose id does not say whose a row is.
 _OWNERS = (
     "client user patient person author writer customer member speaker sender owner worker annotator employee student "
@@ -57,11 +55,11 @@ DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def chosen_columns(named: Mapping[str, str], fields: Sequence[str], path: Path, names: list[str]) -> list[str]:
-    """The columns that `fields` are `named` and the file has, among its `names`.
+    """Return those of the columns that `fields` are `named` which the file, with columns `names`, has.
 
     Raises:
-        ValueError: a column is there twice or almost; the text column is not there, or one that was asked for by a name
-            other than the usual one; or nobody names the clients' column, and one of another name looks like it.
+        ValueError: A column is there twice or almost. The text column is not there, or one that was requested by a
+            name other than the usual one. Or no client column is named, and one of another name looks like it.
     """
     found = []
     for field in fields:
@@ -72,24 +70,27 @@ def chosen_columns(named: Mapping[str, str], fields: Sequence[str], path: Path, 
             found.append(column)
             continue
         almost = [name for name in names if name.strip().casefold() == column] if column == usual else []
-        if almost:  # taken for absent, a client column would leave every row a client of its own
+        if almost:  # without the client column, every row would be a client of its own
             raise InputError(f"{path} has a column {almost[0]!r} and no '{column}': rename it")
         if field == "text_column" or column != usual:
             raise InputError(f"{path} has no column '{column}' {_remedy(column, field, path, names)}")
         if field == "client_column":
-            _refuse_other_owners(path, names)
+            _validate_owner_column(path, names)
     return list(dict.fromkeys(found))
 
 
 def looks_like_owner(heading: str) -> bool:
-    """Whether a column of this name may say whose a row is: `patient_id`, `ClientID`, `author`, but not `text_id`."""
+    """Return whether a column name suggests the owner of a row: `patient_id`, `ClientID`, `author`; not `text_id`."""
     words = [word.casefold() for word in _BETWEEN_WORDS.split(heading) if word]
     whom = "".join(words).removesuffix("id").removesuffix("name")
     return whom in OWNERS or (len(words) > 1 and words[-1] == "id" and whom not in NOT_OWNERS)
 
 
-def _refuse_other_owners(path: Path, names: Sequence[str]) -> None:
-    """Taken for no owner, such a column would leave every row a client of its own, and nobody would hear of it."""
+def _validate_owner_column(path: Path, names: Sequence[str]) -> None:
+    """Raise ValueError if a column that is not used as the owner looks like one.
+
+    Without this check each row would silently be a client of its own.
+    """
     if owner := next(filter(looks_like_owner, names), None):
         raise InputError(
             f"{path} has no column '{USUAL['client_column']}', and its column {owner!r} may say whose a row is: set "
@@ -98,10 +99,10 @@ def _refuse_other_owners(path: Path, names: Sequence[str]) -> None:
 
 
 def chosen_codes(columns: Sequence[str], path: Path, names: list[str]) -> list[str]:
-    """The columns of control codes, all of which a file must have once among its `names`.
+    """Return the columns of control codes, each of which must be among the file's `names` once.
 
     Raises:
-        ValueError: a column is not there, or twice.
+        ValueError: A column is not there, or twice.
     """
     for column in columns:
         if names.count(column) > 1:
@@ -112,7 +113,7 @@ def chosen_codes(columns: Sequence[str], path: Path, names: list[str]) -> list[s
 
 
 def column_names(path: Path) -> list[str]:
-    """Names of the columns, as far as a file's head tells them; none of a file that cannot be read."""
+    """Return the names of the columns, as far as a file's head shows them; none for an unreadable file."""
     import pyarrow.parquet
 
     try:
@@ -128,7 +129,7 @@ def column_names(path: Path) -> list[str]:
 
 
 def other_delimiter(first_line: str) -> str | None:
-    """What stands between the columns of a file without commas, in words; None if nothing does."""
+    """Return a description of what separates the columns of a file without commas; None if nothing does."""
     counts = {word: first_line.count(mark) for mark, word in DELIMITERS.items()}
     return None if "," in first_line or not any(counts.values()) else max(counts, key=lambda word: counts[word])
 
@@ -140,7 +141,7 @@ def _remedy(column: str, field: str, path: Path, names: Sequence[str]) -> str:
     if not apart and HEADINGS.isdisjoint(name.strip().casefold() for name in names):
         return f"among its {len(names)}: name the right one by corpus.{field}, or add the header line"
     shown = [name for name in names if apart or name.strip().casefold() in HEADINGS]  # others may be a row's text
-    near = meant(column, shown, "")
+    near = did_you_mean(column, shown, "")
     near = f"{near.removesuffix('?')}? Then set" if near.startswith("did") else "set"
     listed = ", ".join([*shown, *(["..."] if len(shown) < len(names) else [])])
     return f"among its {len(names)} ({listed}): {near} corpus.{field}"
@@ -152,25 +153,25 @@ ROWS_NAMED = 5
 def record_table(
     owners: Sequence[str], held: Mapping[str, Sequence[str | None]], path: Path, rows: pd.Index
 ) -> pd.DataFrame:
-    """Records of `owners` and what they hold (`text`, `label`, `date`), read from the `rows` of the file `path`.
+    """Return the records of `owners` and their values (`text`, `label`, `date`), read from the `rows` of `path`.
 
     Raises:
-        ValueError: a value is no Unicode text.
+        ValueError: A value is no Unicode text.
     """
     records = pd.DataFrame({"client_id": owners, **held}, columns=list(RECORD_COLUMNS), index=rows, dtype=object)
-    refuse_broken({column: records[column].tolist() for column in RECORD_COLUMNS}, path, rows)
+    validate_unicode({column: records[column].tolist() for column in RECORD_COLUMNS}, path, rows)
     return records.reset_index(drop=True)
 
 
-def refuse_broken(columns: Mapping[str, Sequence[str | None]], path: Path, rows: pd.Index) -> None:
+def validate_unicode(columns: Mapping[str, Sequence[str | None]], path: Path, rows: pd.Index) -> None:
     """Raise ValueError if a value of the `columns` of the file `path` is no Unicode text."""
     for column, values in columns.items():
         held: pd.Series = pd.Series(list(values), rows, dtype=object)
-        refuse(held, _half_surrogate, f"{path}, {column}", "half a surrogate pair, not Unicode text")
+        validate_values(held, _half_surrogate, f"{path}, {column}", "half a surrogate pair, not Unicode text")
 
 
-def own_names(*columns: Sequence[str | None]) -> list[str]:
-    """A name for every row that is a client of its own: a digest of what it holds, equal rows numbered."""
+def digest_names(*columns: Sequence[str | None]) -> list[str]:
+    """Return a name for every row that is a client of its own: a digest of its content, with equal rows numbered."""
     rows = (json.dumps(row).encode() for row in zip(*columns, strict=True))
     digests = [hashlib.sha256(row).hexdigest()[:20] for row in rows]
     seen: Counter[str] = Counter()
@@ -182,26 +183,26 @@ def own_names(*columns: Sequence[str | None]) -> list[str]:
 
 
 def optional(table: pd.DataFrame, column: str, as_text: Callable[[object], str]) -> list[str | None]:
-    """The column's values as text, None where there is none; a column that is not there has none."""
+    """Return the column's values as text, with None for missing ones and for a missing column."""
     values = nullable(table[column]) if column in table.columns else [None] * len(table)
     return [None if value is None or not str(value).strip() else as_text(value) for value in values]
 
 
 def name_of(value: object) -> str:
-    """The value as text without outer spaces: the number 1.0 is the name 1, for JSON writes either."""
+    """Return the value as text without outer spaces; the number 1.0 becomes 1, for JSON writes either."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
 
 
 def day(value: object) -> str:
-    """The ISO date of what is, or reads as, an ISO date or time; other text as it is."""
+    """Return the ISO date of an ISO date or time; other text as it is."""
     try:
         return datetime.datetime.fromisoformat(str(value)).date().isoformat()
     except ValueError:
         return str(value)
 
 
-def refuse(values: pd.Series, wrong: Callable[[object], bool], where: str, what: str) -> None:
-    """Raise ValueError if any value is `wrong`: `where` it stands, `what` it is, and the first rows by their index."""
+def validate_values(values: pd.Series, wrong: Callable[[object], bool], where: str, what: str) -> None:
+    """Raise ValueError if any value is `wrong`; the message has the place `where`, the fault `what` and the rows."""
     rows = [row for row, value in values.items() if wrong(value)]
     if rows:
         named = ", ".join(map(str, rows[:ROWS_NAMED])) + (", ..." if len(rows) > ROWS_NAMED else "")

@@ -1,7 +1,7 @@
 """The offline corpus: docstrings parsed (never imported) from installed Python packages.
 
 Private text is the standard library of the running interpreter; public text is the third-party packages beside it.
-Both are real prose written by many hands, present on every machine that can run this project.
+Both are real prose by many authors, present on every machine that can run this project.
 """
 
 from __future__ import annotations
@@ -76,15 +76,15 @@ class Docstring:
 
 
 def stdlib_root() -> Path:
-    """Directory of the running interpreter's standard library."""
+    """Return the directory of the running interpreter's standard library."""
     return Path(sysconfig.get_path("stdlib"))
 
 
 def package_roots() -> list[Path]:
-    """Directories of installed third-party packages, the interpreter's own first, then others on the import path.
+    """Return the directories of installed third-party packages, the interpreter's own first, then in import order.
 
-    A virtual environment may see its parent's packages, and a `.pth` file or PYTHONPATH names folders more. One of
-    packages is known by their metadata; a checkout that is installed to be edited is somebody's work, and none.
+    A virtual environment may see its parent's packages, and a `.pth` file or PYTHONPATH may add folders. A folder of
+    packages is recognised by their metadata; an editable checkout is the user's own work, and is left out.
     """
     own = Path(sysconfig.get_path("purelib"))
     others = [Path(sysconfig.get_path("platlib")), *(Path(entry) for entry in sys.path if entry)]
@@ -97,9 +97,9 @@ def package_roots() -> list[Path]:
 
 
 def private_docstrings(root: Path, *, min_chars: int, first_paragraph: bool = False) -> list[Docstring]:
-    """Distinct standard-library docstrings longer than `min_chars` characters, in path order.
+    """Return distinct standard-library docstrings longer than `min_chars` characters, in path order.
 
-    With `first_paragraph` that of each is its text, in one line.
+    With `first_paragraph` the text is a docstring's first paragraph, in one line.
     """
     files = sorted(_python_files(root, STDLIB_SKIPPED))
     seen: set[str] = set()
@@ -112,9 +112,9 @@ def private_docstrings(root: Path, *, min_chars: int, first_paragraph: bool = Fa
 
 
 def _python_files(root: Path, skipped: frozenset[str], *, links: bool = False) -> Iterator[Path]:
-    """All below `root`; folders of these names, which can hold twenty times as many, are not entered.
+    """Yield all Python files below `root`, without entering the `skipped` folders, which may hold many more.
 
-    With `links` folders that are linked are, each once.
+    With `links`, linked folders are entered too, each once.
     """
     entered = {os.path.realpath(root)}
     for folder, below, files in os.walk(root, followlinks=links):
@@ -134,13 +134,14 @@ def public_docstrings(
     max_chars_per_package: int,
     first_paragraph: bool = False,
 ) -> list[Docstring]:
-    """Distinct third-party docstrings, at most `max_texts` of them and `max_chars_per_package` characters a package.
+    """Return distinct third-party docstrings: at most `max_texts`, and `max_chars_per_package` characters a package.
 
-    Files are visited in the order of a digest of their path below its root: any prefix of the result is a fair mixture
-    of packages, so a small `max_texts` parses only a few files. Of one path below several roots, the first is imported.
+    Files are visited in the order of a digest of their path below its root. So every prefix of the result is a fair
+    mixture of packages, and a small `max_texts` parses only a few files. Of one path below several roots, the first is
+    imported.
 
     Raises:
-        ValueError: there is none.
+        ValueError: There is none.
     """
     first: dict[Path, Path] = {}
     for root in roots:
@@ -174,7 +175,7 @@ def _public_files(root: Path) -> Iterator[Path]:
 
 
 def _parse_all(files: list[tuple[Path, Path]], label: str, first_paragraph: bool) -> Iterator[Docstring]:
-    """Of the files, each with its root."""
+    """Yield the docstrings of the files, each given with its root."""
     for path, root in progress(files, label, unit="file"):
         for doc in parse_file(path, root):
             yield replace(doc, text=_first_paragraph(doc.text)) if first_paragraph else doc
@@ -185,7 +186,7 @@ def _first_paragraph(text: str) -> str:
 
 
 def parse_file(path: Path, root: Path) -> Iterator[Docstring]:
-    """Docstrings of one source file, outermost first; a file that is not valid Python yields nothing."""
+    """Yield the docstrings of one source file, outermost first; none for a file that is not valid Python."""
     try:
         source = path.read_text("utf-8")
     except (UnicodeDecodeError, OSError):
@@ -194,7 +195,7 @@ def parse_file(path: Path, root: Path) -> Iterator[Docstring]:
         return
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes in other people's files are not our business
+            warnings.simplefilter("ignore")  # invalid escapes in other packages do not matter
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return
@@ -212,7 +213,7 @@ def _walk(node: Documented, name: str, package: str, kind: DocstringKind = "modu
 
 
 def _kind(node: ast.ClassDef | Function, within: Documented) -> DocstringKind:
-    """What an object is, by where it is written and how it is decorated; nothing is imported to find out."""
+    """Return the kind of an object by its place and decorators; nothing is imported to find out."""
     if isinstance(node, ast.ClassDef):
         return "class"
     if not isinstance(within, ast.ClassDef):
@@ -221,5 +222,5 @@ def _kind(node: ast.ClassDef | Function, within: Documented) -> DocstringKind:
 
 
 def _last_name(decorator: ast.expr) -> str:
-    """`functools.cached_property` -> `cached_property`; of what is no name nothing."""
+    """Return the last part of a decorator's name, such as `cached_property`; empty for what is no name."""
     return ast.unparse(decorator).rpartition(".")[2]

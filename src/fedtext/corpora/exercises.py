@@ -1,4 +1,4 @@
-"""A question about a passage as one text, so that whatever makes texts can make exercises.
+"""A question about a passage as one text, so that any text generator can write exercises.
 
 The layout is one line: `Passage: ... Question: ... Answer: ...`. In this order a small model writes exercises, as it
 finds the answer in the passage that it has written. Of 24 texts of SmolLM2 four were exercises, and thirteen at
@@ -22,20 +22,20 @@ class Exercise(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The layout, in one line."""
+        """The exercise in the one-line layout."""
         return " ".join(f"Passage: {self.passage} Question: {self.question} Answer: {self.answer}".split())
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """Where the passage holds the answer first, whatever the case of letters; None: nowhere."""
+        """The first place of the answer in the passage, whatever the case of letters; None if it is not there."""
         found = re.search(re.escape(self.answer), self.passage, re.IGNORECASE)
         return found and found.span()
 
 
 def exercise_in(text: str) -> Exercise | None:
-    """What a text asks; None where it is of another layout, or its passage does not hold the answer.
+    """Return the exercise in a text; None if its layout differs or its passage does not hold the answer.
 
-    Spaces of any kind are one space. The answer ends with its line, and a full stop behind it is no part of it.
+    Spaces of any kind count as one space. The answer ends with its line, without a full stop.
     """
     found = LAYOUT.match(text)
     if found is None:

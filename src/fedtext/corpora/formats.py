@@ -1,6 +1,6 @@
-"""How a file of rows is read: CSV, Parquet and JSON Lines; damage is said in one sentence that names file and line.
+"""Readers of files of rows: CSV, Parquet and JSON Lines; the error for a damaged file names file and line.
 
-A table's index has the number by which a person finds each row, and its name says what is counted.
+A table's index holds the numbers by which a person finds each row, and its name says what is counted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ IN_SHEET, IN_LINES, IN_TABLE = "row 1 is the header; rows", "lines", "rows"
 
 
 class JsonError(InputError):
-    """A place in a file that holds no JSON, or not what was asked for; `found` says it without file and remedy."""
+    """A place in a file without valid or expected JSON; `found` describes it without file and remedy."""
 
     def __init__(self, path: Path, where: str, what: str, remedy: str = "") -> None:
         self.found = f"{where}: {what}"
@@ -31,12 +31,12 @@ class JsonError(InputError):
 
 
 def read_csv(path: Path, choose: Chooser) -> pd.DataFrame:
-    """The chosen columns of a CSV file with a header, all of them text.
+    """Read the chosen columns of a CSV file with a header, all of them as text.
 
     Raises:
-        ValueError: it is not UTF-8, or not CSV with commas.
+        ValueError: It is not UTF-8, or not CSV with commas.
     """
-    _refuse_other_encoding(path)
+    _validate_encoding(path)
     try:
         # Read as a header, the first line may be shorter than the others, and a name that comes twice is changed.
         rows = pd.read_csv(path, dtype=str, keep_default_na=False, header=None, encoding="utf-8-sig")
@@ -51,10 +51,10 @@ def read_csv(path: Path, choose: Chooser) -> pd.DataFrame:
 
 
 def read_parquet(path: Path, choose: Chooser) -> pd.DataFrame:
-    """The chosen columns of a Parquet file, values as they are.
+    """Read the chosen columns of a Parquet file, values as they are.
 
     Raises:
-        ValueError: it is no Parquet file, or damaged.
+        ValueError: It is no Parquet file, or damaged.
     """
     import pyarrow
     import pyarrow.parquet
@@ -70,12 +70,12 @@ def read_parquet(path: Path, choose: Chooser) -> pd.DataFrame:
 
 
 def read_jsonl(path: Path, choose: Chooser) -> pd.DataFrame:
-    """The chosen columns of a JSON Lines file, one object a row.
+    """Read the chosen columns of a JSON Lines file, one object a row.
 
     Raises:
-        ValueError: a line is no JSON object in UTF-8.
+        ValueError: A line is no JSON object in UTF-8.
     """
-    _refuse_other_encoding(path)  # first: what follows a damaged line would be said of the line before it
+    _validate_encoding(path)  # first: an error behind a damaged line would name the line before it
     rows = dict(json_lines(path))
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
     numbers = pd.Index(rows, name=IN_LINES)
@@ -83,10 +83,10 @@ def read_jsonl(path: Path, choose: Chooser) -> pd.DataFrame:
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a JSON Lines file, gzipped or not, with the numbers of their lines; blank lines are passed over.
+    """Yield the objects of a JSON Lines file, gzipped or not, with their line numbers; blank lines are skipped.
 
     Raises:
-        ValueError: a line is no JSON object in UTF-8, or the file's gzip is damaged.
+        ValueError: A line is no JSON object in UTF-8, or the file's gzip is damaged.
     """
     with undamaged(path), opened(path) as lines:
         for number, line in enumerate(lines, start=1):
@@ -95,13 +95,13 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def opened(path: Path) -> Any:
-    """The file's bytes, unpacked where its name ends in `.gz`."""
+    """Return the file's byte stream, decompressed if its name ends in `.gz`."""
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
 @contextmanager
 def undamaged(path: Path) -> Iterator[None]:
-    """Raises InputError for gzip that is damaged or none."""
+    """Raise InputError if the block finds gzip that is damaged or is none."""
     try:
         yield
     except (gzip.BadGzipFile, EOFError, zlib.error):
@@ -109,10 +109,10 @@ def undamaged(path: Path) -> Iterator[None]:
 
 
 def read_json(path: Path) -> Any:
-    """The value of a JSON file, gzipped or not.
+    """Read the value of a JSON file, gzipped or not.
 
     Raises:
-        ValueError: it is no JSON in UTF-8, or its gzip is damaged.
+        ValueError: It is no JSON in UTF-8, or its gzip is damaged.
     """
     with undamaged(path), opened(path) as file:
         content = file.read()
@@ -148,7 +148,7 @@ def _decoded(line: bytes, path: Path, number: int) -> str:
         ) from None
 
 
-def _refuse_other_encoding(path: Path) -> None:
+def _validate_encoding(path: Path) -> None:
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             _decoded(line, path, number)

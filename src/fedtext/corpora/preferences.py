@@ -1,13 +1,13 @@
 """Preference pairs from local files, public or as the private corpus of a run.
 
-Preference pairs from local files: a prompt, the answer that somebody chose, and the one that was rejected.
+A pair has a prompt, the answer that an annotator chose, and the one that was rejected.
 
-The forms: Anthropic's hh-rlhf; OpenAssistant's messages, whose siblings people ranked; the comparisons of OpenAI's
+The formats are Anthropic's hh-rlhf; OpenAssistant's messages, whose siblings people ranked; the comparisons of OpenAI's
 summarize-from-feedback (TL;DR), each with its worker; and a table. An empty prompt or answer, two answers that are the
-same, or answers to two prompts are no preference: such pairs are left out, so that their units say nothing and no file
-is refused.
+same, or answers to two prompts are no preference. Such pairs are left out, so that their units contribute nothing and
+no file is refused.
 
-Preference pairs as the private corpus of a run: `corpus` names the file, its form, and who takes part.
+For the private corpus of a run, `corpus` names the file, its format, and who takes part.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
-from fedtext.corpora.clients import named_owners, taken_clients
-from fedtext.corpora.columns import USUAL, chosen_columns, name_of, own_names, refuse_broken
+from fedtext.corpora.clients import named_owners, selected_clients
+from fedtext.corpora.columns import USUAL, chosen_columns, digest_names, name_of, validate_unicode
 from fedtext.corpora.formats import READERS, JsonError, json_lines
 from fedtext.corpora.published.known import FormError, list_of, text_of, value_of
-from fedtext.corpora.published.loader import other_form
+from fedtext.corpora.published.loader import format_error
 from fedtext.corpora.published.readers import ASSISTANT, HUMAN, Message, conversation, messages
 from fedtext.corpora.records import SPLIT_COLUMN
 from fedtext.corpora.splits import splits_of, text_splits
@@ -54,14 +54,18 @@ def read_pairs(
     client_column: str | None = USUAL["client_column"],
     client_ids: ClientIds = "exact",
 ) -> pd.DataFrame:
-    """The pairs of the file `place` in `PAIR_COLUMNS`, in file order; ownerless ones are named by what they hold.
+    """Read the pairs of the file `place` in `PAIR_COLUMNS`, in file order; those without an owner get a digest.
 
-    `client_column` is that of the owners in a table, None where each pair is a client of its own; the other forms say
-    themselves who the owners are. `client_ids` says of owners that look alike whether they are one.
+    Args:
+        form: Format of the file.
+        place: The file.
+        client_column: Column of the owners in a table, None if each pair is a client of its own; other formats define
+            the owners themselves.
+        client_ids: Whether owners whose ids look alike are one.
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: it is of another form or damaged, or has no pair.
+        FileNotFoundError: There is no such file.
+        ValueError: It is of another format or damaged, or has no pair.
     """
     path = Path(place).expanduser()
     if not path.is_file():
@@ -72,31 +76,32 @@ def read_pairs(
         if not pairs:
             raise FormError("no pairs")
     except (FormError, JsonError) as error:
-        raise other_form(path, error, f"the form '{form}'", described, "read it as form 'table'") from None
+        raise format_error(path, error, f"the form '{form}'", described, "read it as form 'table'") from None
     columns = dict(zip(PAIR_COLUMNS, zip(*pairs, strict=True), strict=True))
-    refuse_broken(columns, path, pd.RangeIndex(1, len(pairs) + 1, name="pairs"))
-    own = own_names(*(list(column) for column in list(zip(*pairs, strict=True))[:3]))
+    validate_unicode(columns, path, pd.RangeIndex(1, len(pairs) + 1, name="pairs"))
+    own = digest_names(*(list(column) for column in list(zip(*pairs, strict=True))[:3]))
     owners = named_owners([pair.client_id or None for pair in pairs], own, client_ids, str(path))
     rows = [(*pair[:3], owner) for pair, owner in zip(pairs, owners, strict=True)]
     return pd.DataFrame(rows, columns=list(PAIR_COLUMNS), dtype=object)
 
 
 def preferred(pairs: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `pairs` that are preferences."""
+    """Return the rows of `pairs` that are preferences."""
     columns = (pairs[name] for name in PAIR_COLUMNS[:3])
     kept = [is_preference(*row) for row in zip(*columns, strict=True)]
     return pairs[kept].reset_index(drop=True)
 
 
 def is_preference(prompt: str, chosen: str, rejected: str) -> bool:
-    """Whether something was asked, both answers are there, and they differ."""
+    """Return whether the prompt is not empty, both answers are there, and they differ."""
     return all(part.strip() for part in (prompt, chosen, rejected)) and chosen.strip() != rejected.strip()
 
 
 def hh_pairs(path: Path, _: str | None) -> Iterator[Pair]:
-    """The prompt is what both transcripts share, up to where the assistant answers; clients are those of `hh`.
+    """Yield hh-rlhf's pairs: the prompt is the shared part of both transcripts, up to the assistant's answer.
 
-    Transcripts that differ in an earlier turn as well are two prompts: their pair has no answers, and is left out.
+    Clients are those of `hh`. Transcripts that differ in an earlier turn as well are two prompts: their pair has no
+    answers, and is left out.
     """
     for number, row in json_lines(path):
         where = f"line {number}"
@@ -111,9 +116,9 @@ def hh_pairs(path: Path, _: str | None) -> Iterator[Pair]:
 
 
 def openassistant_pairs(path: Path, _: str | None) -> Iterator[Pair]:
-    """The best and the worst of the ranked answers to a message: one pair each, so that none of them weighs more.
+    """Yield the best and the worst ranked answer to each message: one pair each, so that none weighs more.
 
-    The prompt is the conversation so far. The client is who wrote the message, or its tree where it names nobody.
+    The prompt is the conversation so far. The client is the writer of the message, or its tree if no writer is named.
     """
     known = {message.id: message for message in messages(path)}
     answers: defaultdict[str, list[Message]] = defaultdict(list)
@@ -123,11 +128,11 @@ def openassistant_pairs(path: Path, _: str | None) -> Iterator[Pair]:
     for asked, given in answers.items():
         ranked = sorted(given, key=lambda message: message.rank or 0)
         if ranked[0].rank != ranked[-1].rank:
-            yield Pair(_so_far(asked, known), ranked[0].text, ranked[-1].text, known[asked].owner)
+            yield Pair(_conversation(asked, known), ranked[0].text, ranked[-1].text, known[asked].owner)
 
 
-def _so_far(name: str, known: Mapping[str, Message]) -> str:
-    """The conversation up to a message, in turns by Human and Assistant, ready for the assistant's next."""
+def _conversation(name: str, known: Mapping[str, Message]) -> str:
+    """Return the conversation up to a message, in turns by Human and Assistant, ready for the assistant's next."""
     turns: list[str] = []
     message: Message | None = known[name]
     while message is not None and len(turns) < len(known):  # a parent that is its own descendant must not hold us
@@ -137,7 +142,7 @@ def _so_far(name: str, known: Mapping[str, Message]) -> str:
 
 
 def tldr_pairs(path: Path, _: str | None) -> Iterator[Pair]:
-    """A post and two summaries of it, of which a worker chose one; the worker is the client."""
+    """Yield a post with a worker's chosen and rejected summary; the worker is the client."""
     for number, row in json_lines(path):
         where = f"line {number}"
         summaries, choice = list_of(row, "summaries", where), value_of(row, "choice", where)
@@ -153,7 +158,7 @@ def _summary(summary: object, where: str) -> str:
 
 
 def table_pairs(path: Path, client_column: str | None) -> Iterator[Pair]:
-    """Rows with prompt, chosen, rejected and, where there is that column, an owner: CSV, Parquet or JSON lines."""
+    """Yield the rows of CSV, Parquet or JSON Lines with prompt, chosen, rejected and, if there is one, an owner."""
     choose = partial(_pair_columns, client_column, path)
     for number, row in _table_rows(path, choose):
         owner = None if client_column is None else row.get(client_column)
@@ -162,7 +167,7 @@ def table_pairs(path: Path, client_column: str | None) -> Iterator[Pair]:
 
 
 def _table_rows(path: Path, choose: Callable[[list[str]], list[str]]) -> Iterator[tuple[int, Mapping[str, object]]]:
-    """The rows of a table, with the numbers by which a person finds them."""
+    """Yield the rows of a table, with the numbers by which a person finds them."""
     if path.name.endswith(".jsonl.gz"):
         rows = list(json_lines(path))
         choose(list(dict.fromkeys(name for _, row in rows for name in row)))
@@ -176,7 +181,7 @@ def _table_rows(path: Path, choose: Callable[[list[str]], list[str]]) -> Iterato
 
 
 def _pair_columns(client_column: str | None, path: Path, names: list[str]) -> list[str]:
-    """Those of a pair, and that of the owners: not found, each pair would be a client of its own."""
+    """Return the columns of a pair and that of the owners; without the latter each pair would be a client."""
     for name in PAIR_COLUMNS[:3]:
         if name not in names:
             raise FormError(f"no column '{name}'")
@@ -212,24 +217,24 @@ COPIED = 0.2  # share of public prompts that may stand among the private ones by
 
 
 def private_pairs(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
-    """The pairs of `corpus.path` in `PAIR_COLUMNS`, of about `corpus.max_clients` clients.
+    """Return the pairs of `corpus.path` in `PAIR_COLUMNS`, of about `corpus.max_clients` clients.
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: the source has no pairs, the file is of another form, or one client holds all of them.
+        FileNotFoundError: There is no such file.
+        ValueError: The source has no pairs, the file is of another format, or one client holds all of them.
     """
     path = existing_pairs(corpus)
     pairs = read_pairs(pair_form(corpus), path, corpus.client_column, corpus.client_ids)
     validate_pair_counts(pairs, str(path))
-    return taken_clients(pairs, corpus, privacy)
+    return selected_clients(pairs, corpus, privacy)
 
 
 def existing_pairs(corpus: Corpus) -> Path:
-    """The file `corpus.path`, of which nothing is read.
+    """Return the path `corpus.path` without reading the file.
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: no path is given, or the source has no pairs.
+        FileNotFoundError: There is no such file.
+        ValueError: No path is given, or the source has no pairs.
     """
     form = pair_form(corpus)
     if corpus.path is None:
@@ -241,10 +246,10 @@ def existing_pairs(corpus: Corpus) -> Path:
 
 
 def pair_form(corpus: Corpus) -> PairForm:
-    """In which form a source has pairs.
+    """Return the format of a source's pairs.
 
     Raises:
-        ValueError: it has none.
+        ValueError: It has none.
     """
     if corpus.source not in FORMS:
         raise InputError(
@@ -255,13 +260,13 @@ def pair_form(corpus: Corpus) -> PairForm:
 
 
 def validate_pair_counts(pairs: pd.DataFrame, where: str) -> None:
-    """Raise ValueError if one client holds all pairs: there is nobody to hide among."""
+    """Raise ValueError if one client holds all pairs: differential privacy could not hide it."""
     if pairs["client_id"].nunique() < 2:
         raise InputError(f"{where} has the pairs of one client only: nobody to hide among; give a file of more")
 
 
 def validate_private_prompts(pairs: pd.DataFrame, prompts: pd.DataFrame, where: str) -> None:
-    """Raise ValueError if many of the public prompts are private ones: all of them would be shown."""
+    """Raise ValueError if many of the public prompts are private ones: all of them would be revealed."""
     private = set().union(*map(_questions, pairs["prompt"]))
     shared = sum(not _questions(prompt).isdisjoint(private) for prompt in prompts["prompt"])
     if shared > COPIED * len(prompts):
@@ -272,21 +277,21 @@ def validate_private_prompts(pairs: pd.DataFrame, prompts: pd.DataFrame, where: 
 
 
 def _questions(prompt: str) -> set[str]:
-    """What a prompt asks, with single spaces: all of it, and each person's turn where it is a transcript.
+    """Return a prompt's questions with single spaces: all of it, and each human turn if it is a transcript.
 
     HH and OpenAssistant write `Human: X`, a blank line and `Assistant:`, where a file of prompts has `X`.
     """
-    said = [turn.partition(ASSISTANT)[0] for turn in f"\n\n{prompt}".split(HUMAN)[1:]]
-    return {" ".join(turn.split()) for turn in (prompt, *said)} - {""}
+    asked = [turn.partition(ASSISTANT)[0] for turn in f"\n\n{prompt}".split(HUMAN)[1:]]
+    return {" ".join(turn.split()) for turn in (prompt, *asked)} - {""}
 
 
 def split_by_prompt(pairs: pd.DataFrame, params: Partition) -> pd.DataFrame:
-    """The pairs with a split of their own, where some are clients of their own: by a hash of the prompt alone.
+    """Return the pairs with a split column if some pairs are clients of their own, by a hash of the prompt alone.
 
-    So no prompt of such pairs is in training and held out. A pair's split follows from the pair itself, and that of a
-    pair that somebody owns from the owner's id, as ever. `partition.split=hash` goes by names in either case.
+    So no prompt of such pairs is both in training and held out. A pair's split follows from the pair itself; the split
+    of a pair with an owner follows from the owner's id. `partition.split=hash` uses names in either case.
     """
-    digests = own_names(*(pairs[column].tolist() for column in PAIR_COLUMNS[:3]))
+    digests = digest_names(*(pairs[column].tolist() for column in PAIR_COLUMNS[:3]))
     ownerless = [
         name.partition("-")[0] == digest.partition("-")[0]  # equal pairs are numbered
         for name, digest in zip(pairs["client_id"], digests, strict=True)
@@ -301,12 +306,13 @@ def split_by_prompt(pairs: pd.DataFrame, params: Partition) -> pd.DataFrame:
 
 
 def with_new_prompts(train: pd.DataFrame, validation: pd.DataFrame, test: pd.DataFrame) -> list[pd.DataFrame]:
-    """The splits, the held-out ones without pairs whose prompt stands in a split before: they would not be held out.
+    """Return the splits, the held-out ones without pairs whose prompt is in an earlier split.
 
-    Which pairs are left depends on what training clients hold, so this is for public pairs alone.
+    Such pairs would not be held out. The remaining pairs depend on what training clients hold, so this is for public
+    pairs alone.
 
     Raises:
-        ValueError: nothing is left.
+        ValueError: Nothing is left.
     """
     kept, known = [train], set(train["prompt"])
     for name, pairs in (("validation", validation), ("test", test)):
@@ -321,6 +327,6 @@ def with_new_prompts(train: pd.DataFrame, validation: pd.DataFrame, test: pd.Dat
 
 
 def as_records(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Pairs with a `text` of each, all that it holds, by which a pair that is a unit has its code."""
+    """Return the pairs with a `text` that holds all of a pair; it gives the control code of a pair that is a unit."""
     held = pairs[list(PAIR_COLUMNS[:3])].to_numpy().tolist()
     return pairs.assign(text=["\x1e".join(one) for one in held])

@@ -14,7 +14,7 @@ import pandas as pd
 from fedtext.corpora.docstrings import Docstring, package_roots, private_docstrings, public_docstrings, stdlib_root
 from fedtext.corpora.formats import JsonError
 from fedtext.corpora.published.known import FormError
-from fedtext.corpora.published.loader import other_form
+from fedtext.corpora.published.loader import format_error
 from fedtext.corpora.published.readers import alpaca
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.table import read_public_table
@@ -25,7 +25,7 @@ from fedtext.system.errors import InputError, MissingFileError
 
 
 def docstring_records(docstrings: list[Docstring], code_columns: Sequence[str] = ()) -> pd.DataFrame:
-    """One record an object: the object is the client; docstrings carry no date.
+    """Return one record an object: the object is the client; docstrings carry no date.
 
     The label is the object's top-level package, or the control code of `code_columns` (`DOCSTRING_COLUMNS`).
     """
@@ -35,18 +35,20 @@ def docstring_records(docstrings: list[Docstring], code_columns: Sequence[str] =
 
 
 def stdlib_records(corpus: Corpus) -> pd.DataFrame:
-    """Records of the running interpreter's standard library: the private text of the offline corpus."""
+    """Return the records of the running interpreter's standard library: the private text of the offline corpus."""
     found = private_docstrings(stdlib_root(), min_chars=corpus.min_chars, first_paragraph=corpus.paragraphs == "first")
     records = docstring_records(found, _code_columns(corpus))
     return records.drop_duplicates("client_id", ignore_index=True)
 
 
 def public_records(corpus: Corpus, *, max_texts: int | None = None) -> pd.DataFrame:
-    """Public records: `corpus.public_path` if given, else third-party docstrings; at most `max_texts` of them.
+    """Return at most `max_texts` public records: `corpus.public_path` if given, else third-party docstrings.
+
+    A separate check before a run makes sure that this is not the private table.
 
     Raises:
         FileNotFoundError: `corpus.public_path` is no file.
-        ValueError: it cannot be read (`read_public_table`). That it is not the private table is checked before a run.
+        ValueError: It cannot be read (`read_public_table`).
     """
     if corpus.public_path is not None:
         table = read_public_table(corpus)
@@ -62,7 +64,7 @@ def public_records(corpus: Corpus, *, max_texts: int | None = None) -> pd.DataFr
 
 
 def _code_columns(corpus: Corpus) -> tuple[str, ...]:
-    """Those of docstrings: the columns of a table say nothing of them."""
+    """Return the code columns of docstrings; the columns of a table do not apply to them."""
     return corpus.code_columns if corpus.source == "docstrings" else ()
 
 
@@ -70,11 +72,11 @@ ALPACA = (".json", ".json.gz", ".jsonl.gz")
 
 
 def public_prompts(corpus: Corpus, count: int, seed: int) -> pd.DataFrame:
-    """At most `count` different prompts, drawn at random: columns `prompt_id`, `prompt`.
+    """Return at most `count` different prompts, drawn at random: columns `prompt_id`, `prompt`.
 
     Raises:
         FileNotFoundError: `corpus.public_path` is no file.
-        ValueError: it cannot be read, or holds no prompt.
+        ValueError: It cannot be read, or holds no prompt.
     """
     found = _named(corpus) if corpus.public_path is not None else _asked(corpus, count)
     distinct = list(dict.fromkeys(text.strip() for text in found if text.strip()))
@@ -85,10 +87,10 @@ def public_prompts(corpus: Corpus, count: int, seed: int) -> pd.DataFrame:
 
 
 def held_out(prompts: pd.DataFrame, trained: Collection[str], count: int) -> pd.DataFrame:
-    """The first `count` of the prompts that are not among `trained`, numbered anew.
+    """Return the first `count` of the prompts that are not among `trained`, numbered anew.
 
     Raises:
-        ValueError: all of them are.
+        ValueError: All of them are.
     """
     left = prompts[~prompts["prompt"].isin(trained)].head(count).reset_index(drop=True)
     if left.empty:
@@ -100,7 +102,7 @@ def held_out(prompts: pd.DataFrame, trained: Collection[str], count: int) -> pd.
 
 
 def explanation_of(name: str) -> str:
-    """The prompt that asks about an object of Python by its dotted name."""
+    """Return the prompt that asks about an object of Python by its dotted name."""
     return f"Explain what {name} does."
 
 
@@ -114,11 +116,11 @@ def _named(corpus: Corpus) -> list[str]:
         return [row.text for row in alpaca(path)]
     except (FormError, JsonError) as error:
         form = "a list of objects with instruction, input and output"
-        raise other_form(path, error, "corpus.public_path", form, "a table of prompts") from None
+        raise format_error(path, error, "corpus.public_path", form, "a table of prompts") from None
 
 
 def _asked(corpus: Corpus, count: int) -> list[str]:
-    """About objects of installed packages, of whose docstrings nothing is said."""
+    """Return prompts about objects of installed packages, without the text of their docstrings."""
     found = public_docstrings(
         package_roots(),
         min_chars=corpus.min_chars,

@@ -1,14 +1,11 @@
 """Records and samples: their columns, and how a record is cut into samples.
 
-- Successive spans of a fixed number of tokens: a client's samples.
-- Records -> samples: one row a chunk, in the columns of fedtext.corpora.records.SAMPLE_COLUMNS.
+One row of `records` is one document of one client; one row of `samples` is one 64-token chunk of a record, in
+`SAMPLE_COLUMNS`. Samples are successive spans of a fixed number of tokens. Every corpus ends in these columns, whatever
+its source (docstrings, a CSV file, a LargeFedBench snapshot), and every algorithm reads them.
 
-Table schemas shared by every corpus and every algorithm.
-
-One row of `records` is one document of one client; one row of `samples` is one 64-token chunk of a record.
-Whatever the source (docstrings, a CSV file, a LargeFedBench snapshot), it ends in these columns. A corpus that comes
-with splits of its own adds `SPLIT_COLUMN`: one of `SPLITS` for each record, the same for all records of a client. One
-that says which silo holds a record adds `SILO_COLUMN`.
+A corpus that comes with splits of its own adds `SPLIT_COLUMN`: one of `SPLITS` for each record, the same for all
+records of a client. One that names the silo of a record adds `SILO_COLUMN`.
 """
 
 from __future__ import annotations
@@ -83,7 +80,7 @@ def sample_records(records: pd.DataFrame, tokenizer: PreTrainedTokenizerBase, ch
 
 
 def spread_samples(samples: pd.DataFrame, most: int | None) -> pd.DataFrame:
-    """At most `most` samples, in their order: a random one of every client before a second of any. None: all."""
+    """Return at most `most` samples in their order, a random one of every client before a second of any; None: all."""
     if most is None or len(samples) <= most:
         return samples
     shuffled = samples.iloc[stream(0, "spread samples").permutation(len(samples))]

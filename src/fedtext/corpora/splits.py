@@ -1,8 +1,8 @@
-"""Train, validation and test clients, told apart by a hash of the client id, or as the corpus itself tells them apart.
+"""Train, validation and test clients, separated by a hash of the client id, or by the corpus's own splits.
 
 By hash a client's split depends on its own id and the seed alone: appending clients to a corpus, or reordering it,
-never moves one from test to train. Where few silos hold all records, records are told apart instead, by a hash of their
-text: every silo of some hundred records has records of each split, and two copies of a text are never on both sides.
+never moves one from test to train. If few silos hold all records, records are split instead, by a hash of their text:
+every silo of some hundred records has records of each split, and two copies of a text are never on both sides.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ OWN_SPLITS = "set partition.split=hash to split its clients anew, or correct the
 
 
 def split_of(client_id: str, *, validation_share: float, test_share: float, seed: int) -> Split:
-    """Split of one client: test, validation and train take successive parts of the range of the sha256 of its id.
+    """Return the split of one client; test, validation and train are successive parts of the range of its id's SHA-256.
 
     Raises:
-        ValueError: the two shares leave nothing to train on.
+        ValueError: The two shares leave nothing to train on.
     """
     return _at(derived_seed(seed, "split", client_id) / 2**63, validation_share, test_share)
 
@@ -46,7 +46,7 @@ def _at(position: float, validation_share: float, test_share: float) -> Split:
 
 
 def splits_of(client_ids: Iterable[str], *, validation_share: float, test_share: float, seed: int) -> dict[str, Split]:
-    """Split of every client id, each once."""
+    """Return the split of every client id, each once."""
     return {
         one: split_of(one, validation_share=validation_share, test_share=test_share, seed=seed)
         for one in dict.fromkeys(map(str, client_ids))
@@ -54,10 +54,10 @@ def splits_of(client_ids: Iterable[str], *, validation_share: float, test_share:
 
 
 def client_splits(records: pd.DataFrame, params: Partition) -> dict[str, Split]:
-    """Split of every client of the records: the corpus's own where it has one and keeps it, else by hash.
+    """Return the split of every client of the records: the corpus's own if it has one and keeps it, else by hash.
 
     Raises:
-        ValueError: the corpus's own splits are none.
+        ValueError: The corpus's own splits are invalid.
     """
     if _keeps_own(records, params):
         return corpus_splits(records["client_id"], records[SPLIT_COLUMN])
@@ -66,12 +66,12 @@ def client_splits(records: pd.DataFrame, params: Partition) -> dict[str, Split]:
 
 
 def record_splits(records: pd.DataFrame, params: Partition) -> list[Split]:
-    """Split of every record under `partition.split=record`: by a hash of its text alone, so that copies share one."""
+    """Return the split of every record under `partition.split=record`, by its text's hash, so that copies share one."""
     return text_splits(records["text"], params)
 
 
 def text_splits(texts: pd.Series, params: Partition) -> list[Split]:
-    """Split of every one of the texts, by a hash of it."""
+    """Return the split of every text, by a hash of it."""
     known = {text: hashlib.sha256(text.encode()).hexdigest() for text in set(texts)}
     splits = {
         text: _at(
@@ -83,15 +83,15 @@ def text_splits(texts: pd.Series, params: Partition) -> list[Split]:
 
 
 def with_splits(records: pd.DataFrame, params: Partition) -> pd.DataFrame:
-    """The records, each with its own split where records are split and not clients."""
+    """Return the records, each with its own split if records are split and not clients."""
     return records.assign(**{SPLIT_COLUMN: record_splits(records, params)}) if params.split == "record" else records
 
 
 def validate_splits(records: pd.DataFrame, params: Partition) -> None:
-    """Raise ValueError where a split of a public corpus has too little to learn from or to measure by.
+    """Raise ValueError if a split of a public corpus has too little to learn from or to measure by.
 
-    Of a private one nobody may hear it, for it may be one client's doing. Such a corpus is judged by the number or the
-    list that was declared, and a split that turns out empty sends noise alone.
+    The splits of a private corpus are not checked, for an error could depend on a single client. Such a corpus is
+    checked by its declared number or list of clients, and the release of an empty split is noise alone.
     """
     if params.split == "record" and SPLIT_COLUMN in records:
         held, of = records.drop_duplicates("text")[SPLIT_COLUMN].tolist(), "different records"
@@ -99,11 +99,11 @@ def validate_splits(records: pd.DataFrame, params: Partition) -> None:
         held, of = [*client_splits(records, params).values()], "clients"
     by_hash = f"by hash, at {_shares(params)}: have more {of.split()[-1]}, {OTHER_DRAW} {params.seed})"
     own = f"in the corpus's own splits: {OWN_SPLITS}, or raise corpus.max_clients if it is set"
-    refuse_few(held, own if _keeps_own(records, params) else by_hash, of)
+    validate_split_size(held, own if _keeps_own(records, params) else by_hash, of)
 
 
-def refuse_few(splits: Collection[str], where_and_remedy: str, of: str = "clients") -> None:
-    """Raise ValueError where a split has too few of the `splits`; the error does not say how many."""
+def validate_split_size(splits: Collection[str], where_and_remedy: str, of: str = "clients") -> None:
+    """Raise ValueError if a split has too few of the `splits`; the error does not name the number."""
     held = list(splits)
     for name in SPLITS:
         if held.count(name) < FEWEST[name]:
@@ -112,7 +112,7 @@ def refuse_few(splits: Collection[str], where_and_remedy: str, of: str = "client
 
 
 def validate_held_out_count(samples: int) -> None:
-    """Raise ValueError where open figures would be taken of fewer held-out samples than they need."""
+    """Raise ValueError if non-private figures would be computed on too few held-out samples."""
     if samples < FEWEST["test"]:
         raise InputError(
             f"fewer than {FEWEST['test']} held-out samples hold text, and open figures need as many: have more clients "
@@ -121,10 +121,10 @@ def validate_held_out_count(samples: int) -> None:
 
 
 def sample_splits(samples: pd.DataFrame, clients: pd.DataFrame, params: Partition) -> pd.Series:
-    """Split of every sample: its record's own, or its client's.
+    """Return the split of every sample: its record's own, or its client's.
 
     Args:
-        samples: Of the clients' records, with `SPLIT_COLUMN` where records are split.
+        samples: Samples of the clients' records, with `SPLIT_COLUMN` if records are split.
         clients: The clients' records.
         params: How they are split.
     """
@@ -134,7 +134,7 @@ def sample_splits(samples: pd.DataFrame, clients: pd.DataFrame, params: Partitio
 
 
 def validate_client_split(params: Partition, privacy: Privacy) -> None:
-    """Raises ValueError where records would be split and whole clients are what is protected."""
+    """Raise ValueError if records would be split while the unit of privacy is a whole client."""
     if params.split == "record" and privacy.unit != "record":
         raise InputError(
             f"partition.split is record and privacy.unit {privacy.unit}: a client with records on both sides would be "
@@ -143,10 +143,10 @@ def validate_client_split(params: Partition, privacy: Privacy) -> None:
 
 
 def corpus_splits(owners: Iterable[str], given: Iterable[str]) -> dict[str, Split]:
-    """Split of every client by the corpus's own word: record by record `owners` and their `given` split.
+    """Return the split of every client by the corpus's own splits: record by record `owners` and their `given` split.
 
     Raises:
-        ValueError: a split of another name, or a client in two splits.
+        ValueError: A split has another name, or a client is in two splits.
     """
     splits: dict[str, Split] = {}
     for owner, split in zip(owners, given, strict=True):
@@ -160,7 +160,7 @@ def corpus_splits(owners: Iterable[str], given: Iterable[str]) -> dict[str, Spli
 
 
 def _keeps_own(records: pd.DataFrame, params: Partition) -> bool:
-    """Whether the corpus itself says which client is in which split, and is believed."""
+    """Return whether the corpus defines the clients' splits and `params` keeps them."""
     return params.split == "corpus" and SPLIT_COLUMN in records
 
 

@@ -1,8 +1,8 @@
-"""Your own table as a corpus: CSV, Parquet or JSON Lines with a text column.
+"""The user's own table as a corpus: CSV, Parquet or JSON Lines with a text column.
 
-Everything that can be wrong with a file is found here, before any long work, and said in one sentence that names the
-file, the column, the rows and the remedy. Rows are numbered as a person finds them (fedtext.corpora.formats). No
-message quotes the table's content.
+Every fault of a file is found here, before any long work, and reported in one sentence that names the file, the column,
+the rows and the remedy. Rows are numbered as a person finds them (fedtext.corpora.formats). No message quotes the
+table's content.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from fedtext.corpora.columns import (
     chosen_columns,
     column_names,
     day,
+    digest_names,
     name_of,
     optional,
-    own_names,
     record_table,
-    refuse,
-    refuse_broken,
+    validate_unicode,
+    validate_values,
 )
 from fedtext.corpora.formats import READERS
 from fedtext.corpora.records import SILO_COLUMN
@@ -39,16 +39,17 @@ FEWEST = 10  # different texts of a private table
 
 
 def read_table(params: Corpus) -> pd.DataFrame:
-    """Records (`client_id`, `text`, `label`, `date`, and `silo` where there is one) of `params.path`, in file order.
+    """Read the records of `params.path`, in file order.
 
-    Only the text column is required. Without a client column, or with `params.client_column` None, each row is a
-    client, named by a digest of what it holds, so that a row more or less leaves the others their names. A label or
-    date that is absent or empty is None; what reads as an ISO date or time becomes an ISO date, other dates stay text.
-    With `params.code_columns` the label is the control code of these columns, None where one of them is empty.
+    Their columns are `client_id`, `text`, `label`, `date`, and `silo` if there is one. Only the text column is
+    required. Without a client column, or with `params.client_column` None, each row is a client, named by a digest of
+    its content, so that adding or removing a row leaves the other names. A label or date that is absent or empty is
+    None. An ISO date or time becomes an ISO date, other dates stay text. With `params.code_columns` the label is the
+    control code of these columns, None if one of them is empty.
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: the file is of another kind, damaged or empty; a column is absent, misspelt or there twice; a text
+        FileNotFoundError: There is no such file.
+        ValueError: The file is of another kind, damaged or empty; a column is absent, misspelt or there twice; a text
             or client id is missing; a code holds a TAB; or there is only one client.
     """
     if params.path is None:
@@ -67,7 +68,7 @@ def read_table(params: Corpus) -> pd.DataFrame:
 
 
 def validate_texts(records: pd.DataFrame, path: str, text_column: str) -> None:
-    """Raise ValueError for texts that nothing can be learned from: a few again and again, or numbers."""
+    """Raise ValueError for texts from which nothing can be learned: a few repeated ones, or numbers."""
     texts = records["text"].unique().tolist()
     where = f"{path}, column '{text_column}'"
     if len(texts) < FEWEST:
@@ -77,7 +78,7 @@ def validate_texts(records: pd.DataFrame, path: str, text_column: str) -> None:
 
 
 def validate_private_rows(private: Sequence[str], params: Corpus) -> None:
-    """Raise ValueError if `params.public_path` holds many of the private texts: all of it would be shown."""
+    """Raise ValueError if `params.public_path` holds many of the private texts: all of it would be revealed."""
     if params.public_path is None:
         return
     public = set(read_public_table(params)["text"])
@@ -89,13 +90,14 @@ def validate_private_rows(private: Sequence[str], params: Corpus) -> None:
 
 
 def read_public_table(params: Corpus) -> pd.DataFrame:
-    """Records of the file `params.public_path`, of its texts and labels alone: each row is a text of its own.
+    """Read the texts and labels of the file `params.public_path`; each row is a text of its own.
 
-    Its columns are named as the private table's. One that lacks those of the labels may have a column `label`, or none.
+    Its columns are named as the private table's. If it lacks the label columns, a column `label` is used, if there is
+    one.
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: none is named, or as for `read_table`, of these columns.
+        FileNotFoundError: There is no such file.
+        ValueError: None is named, or as for `read_table`, of these columns.
     """
     if params.public_path is None:
         raise InputError("corpus.public_path is not set: name a table of public texts")
@@ -110,9 +112,14 @@ def read_public_table(params: Corpus) -> pd.DataFrame:
 def _records(
     named: Mapping[str, str], path: Path, fields: Sequence[str], codes: Sequence[str], ids: ClientIds = None
 ) -> pd.DataFrame:
-    """Records of the columns that `fields` are `named`; the other columns of the file are not looked at.
+    """Return the records of the columns that `fields` are `named`; other columns of the file are not read.
 
-    `codes` are the columns of control codes, which then stand in for the label's. `ids`: `corpus.client_ids`.
+    Args:
+        named: Column names by field.
+        path: The file.
+        fields: The fields to read.
+        codes: Columns of control codes, which then replace the label's.
+        ids: `corpus.client_ids`.
     """
     fields = [field for field in fields if not codes or field != "label_column"]
 
@@ -132,14 +139,16 @@ def _records(
     if (owner := named.get("client_column")) and owner in table.columns:
         owners = _names(owner, table, path, ids)
     else:
-        owners = own_names(*held.values(), *silo.values())  # else a row that goes would rename another silo's equal one
+        owners = digest_names(
+            *held.values(), *silo.values()
+        )  # without silos, removing a row would rename another silo's equal one
     return record_table(owners, held, path, table.index).assign(**silo)
 
 
 def _codes(columns: Sequence[str], table: pd.DataFrame, path: Path) -> list[str | None]:
-    """The control code of each row; None where a part of it is absent or empty."""
+    """Return the control code of each row; None if a part of it is absent or empty."""
     for column in columns:
-        refuse(table[column], _has_tab, f"{path}, column '{column}'", "a TAB, which stands between parts")
+        validate_values(table[column], _has_tab, f"{path}, column '{column}'", "a TAB, which stands between parts")
     parts = zip(*(optional(table, column, name_of) for column in columns), strict=True)
     return [None if None in row else joined([value for value in row if value is not None]) for row in parts]
 
@@ -149,11 +158,11 @@ def _has_tab(value: object) -> bool:
 
 
 def existing_table(name: str, asked_by: str) -> Path:
-    """The file that the parameter `asked_by` names, of which nothing is read.
+    """Return the path of the file that the parameter `asked_by` names, without reading it.
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: it is of another kind, or empty.
+        FileNotFoundError: There is no such file.
+        ValueError: It is of another kind, or empty.
     """
     path = Path(name).expanduser()
     if not path.is_file():
@@ -170,15 +179,17 @@ def existing_table(name: str, asked_by: str) -> Path:
 def _texts(named: Mapping[str, str], table: pd.DataFrame, path: Path) -> list[str]:
     texts = table[named["text_column"]]
     where = f"{path}, column '{named['text_column']}'"
-    refuse(texts, lambda text: missing(text) or (isinstance(text, str) and not text.strip()), where, "empty text")
-    refuse(texts, lambda text: not isinstance(text, str), where, "a value that is not text")
+    validate_values(
+        texts, lambda text: missing(text) or (isinstance(text, str) and not text.strip()), where, "empty text"
+    )
+    validate_values(texts, lambda text: not isinstance(text, str), where, "a value that is not text")
     return texts.tolist()
 
 
 def _names(column: str, table: pd.DataFrame, path: Path, mode: ClientIds) -> list[str]:
-    """The ids of clients or of silos in a column, one in every row."""
+    """Return the ids of clients or of silos in a column, one in every row."""
     ids, where = table[column], f"{path}, column '{column}'"
-    refuse(ids, lambda one: missing(one) or not str(one).strip(), where, "no id")
+    validate_values(ids, lambda one: missing(one) or not str(one).strip(), where, "no id")
     names = [name_of(one) for one in ids]
-    refuse_broken({column: names}, path, table.index)
+    validate_unicode({column: names}, path, table.index)
     return client_ids(names, mode, where)

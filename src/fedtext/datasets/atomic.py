@@ -1,7 +1,6 @@
-"""What all datasets share: saves that are all-or-nothing, and errors that tell what a file holds.
+"""What all datasets share: all-or-nothing saves, and errors that name what a file holds.
 
-- One mixin that makes a Kedro dataset's save all-or-nothing: kedro-datasets writes straight into the final file.
-- What a dataset tells a user about what it holds.
+`AtomicSave` is a mixin for Kedro datasets, because kedro-datasets writes straight into the final file.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from fedtext.system.errors import FedtextError
 
 
 class StorageError(FedtextError, DatasetError):
-    """A dataset cannot be loaded or saved as its catalog entry asks; Kedro hands it on as it is."""
+    """A dataset cannot be loaded or saved as its catalog entry requires; Kedro passes the error on unchanged."""
 
 
 class AtomicSave:
-    """Put before a file-based Kedro dataset: `class ParquetDataset(AtomicSave, pandas.ParquetDataset)`.
+    """Mixin for a file-based Kedro dataset: `class ParquetDataset(AtomicSave, pandas.ParquetDataset)`.
 
     Saving happens on an unversioned copy of the dataset that points at a temporary file beside the target; the file is
     synced and renamed, so a kill or a full disk leaves the previous content. Loading, versions, metadata and previews
@@ -33,7 +32,7 @@ class AtomicSave:
     _protocol: str
 
     def save(self, data: Any) -> None:
-        """Saves `data` all-or-nothing; only local files can be renamed, so a remote protocol is refused."""
+        """Save `data` all-or-nothing; a remote protocol is refused, because only local files can be renamed."""
         if self._protocol != "file":
             raise StorageError(
                 f"{type(self).__name__} saves to local files only, not to '{self._protocol}://' "

@@ -4,7 +4,7 @@
 - Figures that Kedro-Viz shows.
 - Tables.
 - NumPy arrays in safetensors: fast, exact, and free of code.
-- A JSON list, a member a line, written while it is iterated: a snapshot's export need not fit into memory.
+- A JSON list, one member a line, written from an iterator: a snapshot's export need not fit into memory.
 - Pydantic models as JSON: ledgers, states, reports.
 """
 
@@ -54,7 +54,7 @@ _ONE = "array"
 
 
 class ArraysDataset(AbstractDataset[np.ndarray | dict[str, np.ndarray], np.ndarray | dict[str, np.ndarray]]):
-    """One array, or a dictionary of arrays, saved all-or-nothing; what was saved is what is loaded.
+    """One array, or a dictionary of arrays, saved all-or-nothing and loaded in the same form.
 
     Args:
         filepath: The `.safetensors` file.
@@ -66,7 +66,7 @@ class ArraysDataset(AbstractDataset[np.ndarray | dict[str, np.ndarray], np.ndarr
         self.metadata = metadata
 
     def save(self, data: np.ndarray | dict[str, np.ndarray]) -> None:
-        """Writes numbers and booleans of any shape; strings and objects are refused by name."""
+        """Write numbers and booleans of any shape; strings and objects raise an error that names them."""
         from safetensors.numpy import save_file
 
         arrays = data if isinstance(data, dict) else {_ONE: np.asarray(data)}
@@ -79,7 +79,7 @@ class ArraysDataset(AbstractDataset[np.ndarray | dict[str, np.ndarray], np.ndarr
             save_file(contiguous, temporary, metadata={"single": str(not isinstance(data, dict))})
 
     def load(self) -> np.ndarray | dict[str, np.ndarray]:
-        """The array or the dictionary that was saved."""
+        """Return the array or the dictionary that was saved."""
         from safetensors import safe_open
 
         with safe_open(self._filepath, framework="np") as file:
@@ -95,7 +95,7 @@ class ArraysDataset(AbstractDataset[np.ndarray | dict[str, np.ndarray], np.ndarr
 
 
 class JSONListDataset(AbstractDataset[Iterable[Any], list[Any]]):
-    """What an iterable gives, as a JSON list, saved all-or-nothing.
+    """The members of an iterable as a JSON list, saved all-or-nothing.
 
     Args:
         filepath: The file, UTF-8.
@@ -107,12 +107,12 @@ class JSONListDataset(AbstractDataset[Iterable[Any], list[Any]]):
         self.metadata = metadata
 
     def load(self) -> list[Any]:
-        """The whole list."""
+        """Return the whole list."""
         value: list[Any] = json.loads(self._filepath.read_text("utf-8"))
         return value
 
     def save(self, data: Iterable[Any]) -> None:
-        """Writes the members as they come."""
+        """Write the members one by one, as the iterable yields them."""
         write_members(self._filepath, "[]", (json.dumps(member, ensure_ascii=False) for member in data))
 
     def _exists(self) -> bool:
@@ -123,7 +123,7 @@ class JSONListDataset(AbstractDataset[Iterable[Any], list[Any]]):
 
 
 class PydanticJSONDataset(AbstractDataset[BaseModel, BaseModel]):
-    """One model, checked again when it is loaded, saved all-or-nothing.
+    """One pydantic model, validated again when it is loaded, saved all-or-nothing.
 
     Args:
         filepath: The JSON file.
@@ -144,13 +144,13 @@ class PydanticJSONDataset(AbstractDataset[BaseModel, BaseModel]):
         return found
 
     def save(self, data: BaseModel) -> None:
-        """Writes `data`, which must be of the declared class."""
+        """Write `data`, which must be of the declared class."""
         if not isinstance(data, self._model):
             raise StorageError(f"{self._filepath}: got a {type(data).__name__}, the catalog says {self._model_name}")
         write_text(self._filepath, data.model_dump_json(indent=2) + "\n")
 
     def load(self) -> BaseModel:
-        """The model; a file that does not fit the class is an error naming file and field, never the content."""
+        """Return the model; the error for an invalid file names file and field, never the content."""
         try:
             return self._model.model_validate_json(self._filepath.read_text(encoding="utf-8"))
         except ValidationError as error:
@@ -160,7 +160,7 @@ class PydanticJSONDataset(AbstractDataset[BaseModel, BaseModel]):
             raise StorageError(f"{self._filepath} does not hold a {self._model_name}: {faults}") from None
 
     def preview(self) -> JSONPreview:
-        """What Kedro-Viz shows."""
+        """Return what Kedro-Viz shows."""
         return JSONPreview(self._filepath.read_text(encoding="utf-8"))
 
     def _exists(self) -> bool:

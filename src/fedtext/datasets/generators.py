@@ -1,4 +1,4 @@
-"""Generators as catalog entries, and the tokenizer that cuts samples, so that an environment swaps them; read only."""
+"""Catalog entries of generators and of the tokenizer that cuts samples, so that environments can swap them."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ class TokenizerDataset(PublicModelDataset):
         super().__init__(source=source or shown, metadata=metadata)
 
     def load(self) -> Tokenizer:
-        """The handle; its files are here by then, for nodes that read private data have no network."""
+        """Return the handle; its files are downloaded first, for nodes that read private data have no network."""
         return _tokenizer(self._source)
 
     @property
     def context(self) -> None:
-        """A tokenizer has no limit of its own."""
+        """None, for a tokenizer has no limit of its own."""
 
     def identity(self) -> Path | str:
-        """The files of a tokenizer by content, or a Hugging Face id with its commit: other weights change nothing."""
+        """Return the tokenizer's files, or a Hugging Face id with its commit; other weights change nothing."""
         found = super().identity()
         return found if isinstance(found, str) else _digest(found)
 
@@ -66,22 +66,22 @@ class TokenizerDataset(PublicModelDataset):
 
 
 class GeneratorDataset(PublicModelDataset):
-    """A public model that writes; loading returns a light handle, not the weights.
+    """A public model that writes text; loading returns a light handle, not the weights.
 
-    It is told by its `source`, or, a server that speaks OpenAI's API, by `base_url` and `model`.
+    It is named by its `source`, or, for a server with OpenAI's API, by `base_url` and `model`.
 
     Args:
         source: `bundled:<name>` (shipped with the package), `smollm2` (from one installed), a local directory, a
             Hugging Face id (`owner/name`, or `owner/name@revision`), or `endpoint:MODEL@BASE_URL`.
         base_url: Address of a server, as `http://localhost:8000/v1`.
         model: The model's name there.
-        measure: Source of the tokenizer in whose tokens lengths are counted; None: the model's own, or, of a server,
-            that of the bundled generator.
-        otherwise: The source where neither `source` nor `base_url` is given.
-        temperature: What this generator draws at, whatever the sampler says; None: as the sampler says.
-        prompt: The form that it will be asked in, so that one it cannot serve is refused before a run.
+        measure: Source of the tokenizer by which lengths are counted; None: the model's own, or, for a server, that
+            of the bundled generator.
+        otherwise: The source if neither `source` nor `base_url` is given.
+        temperature: Sampling temperature of this generator; None: the sampler's.
+        prompt: The prompt template that the run uses, so that a model without support for it is refused before a run.
         metadata: Ignored by Kedro.
-        options: Of an endpoint: `api_key_env`, `timeout`, `concurrency`, `attempts` (`fedtext.models.endpoint`).
+        options: For an endpoint: `api_key_env`, `timeout`, `concurrency`, `attempts` (`fedtext.models.endpoint`).
     """
 
     kind, instead, asked = "language model", SHIPPED, fit.LANGUAGE_MODEL
@@ -105,7 +105,7 @@ class GeneratorDataset(PublicModelDataset):
         self._own_prompt: Prompt | None = None
 
     def load(self) -> LocalGenerator | EndpointGenerator:
-        """The handle; weights are read where they are used, and are here by then."""
+        """Return the handle; the weights are downloaded first and read at their first use."""
         if self._endpoint is not None:
             from fedtext.generation.generators.endpoint import EndpointGenerator
 
@@ -119,33 +119,33 @@ class GeneratorDataset(PublicModelDataset):
 
     @property
     def context(self) -> int | None:
-        """As of any model; what a server reads at once, it does not say."""
+        """The largest number of tokens that the model reads at once; None for a server."""
         return super().context if self._endpoint is None else None
 
     @property
     def is_server(self) -> bool:
-        """Whether another process writes, somewhere: what it answers shows when it is asked."""
+        """Whether the model runs on a server, which can be checked only by a request."""
         return self._endpoint is not None
 
     @property
-    def untrainable(self) -> str | None:
-        """What stands against training an adapter of it, None if nothing does."""
+    def training_fault(self) -> str | None:
+        """Why no adapter of the model can be trained; None if one can."""
         return None if self._endpoint is None else f"{self._endpoint}, whose weights are not here"
 
     @property
-    def unchatting(self) -> str | None:
-        """What stands against asking it in messages, None if nothing does."""
+    def chat_fault(self) -> str | None:
+        """Why the model cannot be used with chat messages; None if it can."""
         if self._endpoint is not None:
             return None
-        reason = fit.unchatting(_tokenizer(self._source).load())
+        reason = fit.chat_fault(_tokenizer(self._source).load())
         return reason and f"'{self._source}', which {reason}"
 
     def identity(self) -> Path | str:
-        """What a result depends on: weights by content or commit, an endpoint by what it says of its model."""
+        """Return what a result depends on: weights by content or commit, a server by its description of its model."""
         return super().identity() if self._endpoint is None else self._endpoint.identity
 
     def shaping(self) -> dict[str, str]:
-        """The settings that shape what it writes: not how patiently a server is asked."""
+        """Return the settings that shape the texts; timeouts and retries of a server do not."""
         told = {"measure": self._measure, "temperature": self._temperature, "prompt": self._own_prompt}
         return {name: repr(value) for name, value in told.items()}
 
@@ -172,10 +172,10 @@ class GeneratorDataset(PublicModelDataset):
             return True
         super()._exists()
         _check_measure(self._measure or self._source)
-        if self._prompt == "chat" and (reason := fit.unchatting(_tokenizer(self._source).load())):
-            from fedtext.generation.generators.local import no_chat_message
+        if self._prompt == "chat" and (reason := fit.chat_fault(_tokenizer(self._source).load())):
+            from fedtext.generation.generators.local import cannot_chat
 
-            raise StorageError(no_chat_message(self._source, reason))
+            raise StorageError(cannot_chat(self._source, reason))
         return True
 
     def _describe(self) -> dict[str, Any]:
@@ -184,13 +184,13 @@ class GeneratorDataset(PublicModelDataset):
 
 
 class NamedGeneratorDataset(GeneratorDataset):
-    """One of several generators by its name, so that one catalog entry, `plm_{name}`, serves all of `models.plms`.
+    """One of several generators by name, so that the catalog entry `plm_{name}` serves all of `models.plms`.
 
     Args:
         name: Its name.
-        generators: By name, a source or the arguments of a `GeneratorDataset`. A `prompt` among them is the form that
-            it is asked in, whatever the sampler says.
-        measure: As there, where the generator's own say nothing.
+        generators: By name, a source or the arguments of a `GeneratorDataset`. A `prompt` among them is the prompt
+            template of this generator, and takes precedence over the sampler's.
+        measure: As for `GeneratorDataset`, where a generator's own arguments do not set it.
         metadata: Ignored by Kedro.
     """
 
@@ -219,7 +219,7 @@ class NamedGeneratorDataset(GeneratorDataset):
 
 
 def _temperature(given: float | None, source: str) -> float | None:
-    """The temperature of a generator's own, which no group of parameters has checked."""
+    """Return a generator's own temperature after validation, for no parameter model has checked it."""
     try:
         return TypeAdapter(Temperature | None).validate_python(given)
     except ValidationError as error:
@@ -228,20 +228,20 @@ def _temperature(given: float | None, source: str) -> float | None:
 
 
 def _tokenizer(source: str) -> Tokenizer:
-    """A handle on the tokenizer of a language model, whose files are here by then."""
+    """Return a handle on a language model's tokenizer, whose files are downloaded."""
     from fedtext.models.language_model import Tokenizer
 
     return Tokenizer(fetch_tokenizer(place_of(source), "tokenizer", SHIPPED))
 
 
 def _check_measure(source: str) -> None:
-    """Refuses a tokenizer that cannot cut texts; what comes with a package can."""
+    """Raise an error if a tokenizer cannot cut texts; installed ones are known to."""
     if place_of(source) == source:
         fit.check_fit(source, TokenizerDataset.kind, TokenizerDataset.instead, TokenizerDataset.asked)
 
 
 def _digest(directory: Path) -> str:
-    """SHA-256 over the names and contents of a tokenizer's files."""
+    """Return the SHA-256 over the names and contents of a tokenizer's files."""
     found = hashlib.sha256()
     for path in sorted({path for pattern in TOKENIZER_FILES for path in directory.glob(pattern)}):
         found.update(f"{path.name}\x1f{hashlib.sha256(path.read_bytes()).hexdigest()}\x1e".encode())

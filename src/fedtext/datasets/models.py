@@ -1,6 +1,6 @@
 """Models as catalog entries: public ones, read only, and directories that `save_pretrained` fills.
 
-- Public models as catalog entries, so that an environment swaps them: language models and encoders, read only.
+- Public language models and encoders as catalog entries, so that environments can swap them.
 - A directory that a `save_pretrained` method fills: a PEFT adapter, a Transformers or Sentence-Transformers model.
 """
 
@@ -18,7 +18,7 @@ from kedro.io import AbstractDataset
 from fedtext.datasets.atomic import StorageError
 from fedtext.models import fit
 from fedtext.models.language_model import place_of
-from fedtext.models.reading_limits import Beyond, refuse_unknown
+from fedtext.models.reading_limits import Beyond, validate_script
 from fedtext.models.source import SHIPPED, check_model_files, context_of, fetch, model_identity
 from fedtext.system.atomic import replacing_directory, write_text
 from fedtext.system.progress import without_library_bars
@@ -33,45 +33,45 @@ OFFLINE, NO_MODEL, RULES = "offline", "none", "rules"
 
 
 class PublicModelDataset(AbstractDataset[Any, Any]):
-    """What all of them share: they are told apart by content or commit, asked for before a run, and never saved."""
+    """Base of public models: identified by content or commit, checked before a run, and never saved."""
 
     kind: ClassVar[str]
-    instead: ClassVar[str]  # what an error offers
-    asked: ClassVar[tuple[fit.Ask, ...]] = ()  # of its tokenizer
-    beyond: ClassVar[Beyond] = Beyond.REFUSED  # what becomes of a text that is longer than its `context`
+    instead: ClassVar[str]  # the replacement that an error suggests
+    asked: ClassVar[tuple[fit.TokenizerCheck, ...]] = ()  # checks of its tokenizer
+    beyond: ClassVar[Beyond] = Beyond.REFUSED  # what happens to a text that is longer than its `context`
 
     def __init__(self, *, source: str, metadata: dict[str, Any] | None = None) -> None:
         self._source = source
         self.metadata = metadata
 
     def save(self, data: Any) -> NoReturn:
-        """Refused: what is trained here is saved as a ModelDirectoryDataset."""
+        """Raise an error: a trained model is saved as a ModelDirectoryDataset."""
         raise StorageError(f"{self.kind} '{self._source}' is public and read only: save to a ModelDirectoryDataset")
 
     def identity(self) -> Path | str:
-        """What a result depends on: a directory's content, or a Hugging Face id with the commit it stands for today."""
+        """Return what a result depends on: a directory's content, or a Hugging Face id with its commit of today."""
         return model_identity(self._place, self.kind, self.instead)
 
     @property
     def model_name(self) -> str:
-        """How a report names it: by its source, or by its id and commit."""
+        """The model's name for reports: its source, or its id and commit."""
         source, identity = self._describe().get("source"), str(self.identity())
         return identity if "@" in identity or source is None else str(source)
 
     @cached_property
     def _place(self) -> str:
-        """The source, or the directory of what comes with a package."""
+        """The source, or the directory of a model that comes with a package."""
         return self._source
 
     @property
     def context(self) -> int | None:
-        """The most tokens that a model in a directory reads at once; None if it names no limit, or is not here yet."""
+        """The largest number of tokens that a local model reads at once; None if unknown or unlimited."""
         return context_of(self._place, self.kind, self.instead)
 
     def _exists(self) -> bool:
-        """Always true: what is missing is named by the error that this raises."""
+        """Return True, so that a missing model gives its own error when it is loaded."""
         check_model_files(self._place, self.kind, self.instead)
-        if self._place == self._source:  # and not what comes with a package, which fits
+        if self._place == self._source:  # a model that comes with a package needs no check
             fit.check_fit(self._place, self.kind, self.instead, self.asked)
         return True
 
@@ -91,7 +91,7 @@ class LanguageModelDataset(PublicModelDataset):
     kind, instead, asked = "language model", SHIPPED, fit.LANGUAGE_MODEL
 
     def load(self) -> LanguageModel:
-        """The handle; weights are read where they are used, and are here by then."""
+        """Return the handle; the weights are downloaded first and read at their first use."""
         from fedtext.models.language_model import LanguageModel
 
         fetch(self._place, self.kind, self.instead)
@@ -113,7 +113,7 @@ class MaskedModelDataset(PublicModelDataset):
     kind, instead, asked = "masked language model", "none, with pe.variation few_shot", fit.MASKED_MODEL
 
     def load(self) -> MaskedModel:
-        """The handle; weights are read where they are used."""
+        """Return the handle; the weights are read at their first use."""
         from fedtext.models.language_model import MaskedModel
 
         return MaskedModel(self._place)
@@ -130,7 +130,7 @@ class MaskedModelDataset(PublicModelDataset):
 
 
 class TaggerDataset(PublicModelDataset):
-    """What finds entities in texts, by its source; loading returns a light handle.
+    """A model or rules that find entities in texts, by source; loading returns a light handle.
 
     Args:
         source: `rules` (patterns, which ship with the package), a local directory, or a Hugging Face id of a token
@@ -141,7 +141,7 @@ class TaggerDataset(PublicModelDataset):
     kind, instead, asked = "tagger", f"'{RULES}'", fit.TAGGER
 
     def load(self) -> Tagger:
-        """The rules, or the classifier's handle."""
+        """Return the rules, or the classifier's handle."""
         from fedtext.models.rule_tagger import RuleTagger
         from fedtext.models.tagger import TokenClassifier
 
@@ -157,11 +157,11 @@ class TaggerDataset(PublicModelDataset):
 
     @property
     def context(self) -> int | None:
-        """The most tokens that it reads at once; None of rules."""
+        """The largest number of tokens that the classifier reads at once; None for rules."""
         return None if self._source == RULES else super().context
 
     def identity(self) -> Path | str:
-        """The file of the rules, or the classifier's content or commit."""
+        """Return the file of the rules, or the classifier's content or commit."""
         return Path(self._place) if self._source == RULES else super().identity()
 
     def _exists(self) -> bool:
@@ -169,7 +169,7 @@ class TaggerDataset(PublicModelDataset):
 
 
 class EncoderDataset(PublicModelDataset):
-    """A public sentence encoder, loaded once a run and handed to every node that embeds.
+    """A public sentence encoder, loaded once a run and passed to every node that embeds.
 
     Args:
         source: `offline` (the files of an installed package, whose SHA-256 is checked), a local directory, or a
@@ -194,22 +194,22 @@ class EncoderDataset(PublicModelDataset):
         self._encoder: Encoder | None = None
 
     def load(self) -> Encoder:
-        """The encoder; its own checks (files there, SHA-256 right) speak for themselves."""
+        """Return the encoder; its own checks (files exist, SHA-256 is right) raise errors for users."""
         if self._encoder is None:
             from fedtext.models.encoder import load_encoder
 
             self._encoder = load_encoder(self._source, device=self._device, batch_tokens=self._batch_tokens)
         return self._encoder
 
-    def refuse_unknown(self, texts: Sequence[str], named: str) -> None:
-        """Raises ValueError where it does not know the script of public texts, which a message calls `named`.
+    def validate_script(self, texts: Sequence[str], named: str) -> None:
+        """Raise ValueError if the encoder does not know the script of public texts, which messages call `named`.
 
-        Its tokenizer alone is read, and that only if the texts have more than plain Latin letters, which all know.
+        Only its tokenizer is read, and only if the texts have more than plain Latin letters, which every encoder knows.
         """
         from fedtext.models.encoder import encoder_tokenizer, unknown_share
 
         if not all(text.isascii() for text in texts):
-            refuse_unknown(unknown_share(encoder_tokenizer(self._source), texts), self._source, named)
+            validate_script(unknown_share(encoder_tokenizer(self._source), texts), self._source, named)
 
     @cached_property
     def _place(self) -> str:
@@ -230,17 +230,17 @@ MARKER = "SHA256SUMS.json"
 
 
 class Saveable(Protocol):
-    """Whatever can write itself into a directory: a model, a tokenizer, an adapter."""
+    """Interface of objects that write themselves into a directory: a model, a tokenizer, an adapter."""
 
     def save_pretrained(self, path: str, /) -> Any:
-        """Writes all files below `path`."""
+        """Write all files below `path`."""
 
 
 class ModelDirectoryDataset(AbstractDataset[Saveable | tuple[Saveable, ...], Path]):
-    """Saves through `save_pretrained` (one object, or several into one directory), loads the verified path.
+    """Saves one or several objects into one directory by `save_pretrained`, and loads the verified path.
 
-    The directory is filled beside its place, sealed by a marker file with every file's SHA-256, and renamed: without
-    its marker a directory does not exist. Loading hands out the path: models are not copied between nodes.
+    The directory is filled under a temporary name, sealed by a marker file with every file's SHA-256, and renamed. A
+    directory without its marker counts as missing. Loading returns the path: models are not copied between nodes.
 
     Args:
         filepath: The directory.
@@ -252,7 +252,7 @@ class ModelDirectoryDataset(AbstractDataset[Saveable | tuple[Saveable, ...], Pat
         self.metadata = metadata
 
     def save(self, data: Saveable | tuple[Saveable, ...]) -> None:
-        """Writes `data` and the marker; the old directory stays until the new one is complete."""
+        """Write `data` and the marker; the old directory stays until the new one is complete."""
         parts = data if isinstance(data, tuple | list) else (data,)
         for part in parts:
             if not callable(getattr(part, "save_pretrained", None)):
@@ -268,10 +268,10 @@ class ModelDirectoryDataset(AbstractDataset[Saveable | tuple[Saveable, ...], Pat
             write_text(directory / MARKER, json.dumps(digests, indent=1, sort_keys=True))
 
     def load(self) -> Path:
-        """The directory's path, after every file was checked against the marker.
+        """Return the directory's path, after every file was checked against the marker.
 
         Raises:
-            DatasetError: a file is missing, changed or strange; it is named.
+            DatasetError: A file is missing, changed or unexpected; it is named.
         """
         if not self._exists():
             raise StorageError(f"{self._filepath} holds no complete model: its {MARKER} is missing. Run its node again")
@@ -291,7 +291,7 @@ class ModelDirectoryDataset(AbstractDataset[Saveable | tuple[Saveable, ...], Pat
 
 
 def file_digests(directory: Path) -> dict[str, str]:
-    """SHA-256 of every file below `directory` by its relative path, the marker left out."""
+    """Return the SHA-256 of every file below `directory` by its relative path, the marker left out."""
     digests = {}
     for path in sorted(directory.rglob("*")):
         if path.is_file() and path.name != MARKER:

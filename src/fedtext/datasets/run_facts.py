@@ -1,8 +1,4 @@
-"""Facts for reports to read: of the run that writes one, and of all releases of its data root.
-
-- What a report says of the run that wrote it.
-- The releases that a data root has ever made, for a privacy report to read.
-"""
+"""Facts for reports: of the run that writes a report, and of all releases of its data root."""
 
 from __future__ import annotations
 
@@ -20,12 +16,12 @@ from fedtext.privacy.spending import Spent
 
 
 class RunFactsDataset(AbstractDataset[Any, Any]):
-    """What a report says of how it was made, which the run tells; empty until then.
+    """Facts about how a report was made, given by the run; empty until then.
 
-    `command`, `date` and `version` are those of the run that writes it. `models`, `readings` (how they read long
-    texts), `parameters` and `unrecorded` are of the nodes that made what it reports on, whichever run they were part
-    of. What is made of all this depends on the latter alone: a repeated run on another day changes nothing, and the
-    report keeps the day and the command of the run that wrote it.
+    `command`, `date` and `version` are those of the run that writes the report. `models`, `readings` (how they read
+    long texts), `parameters` and `unrecorded` are of the nodes that made the report's inputs, in whichever run. The
+    report depends on the latter alone: a repeated run on another day changes nothing, and the report keeps the day and
+    the command of the run that wrote it.
 
     Args:
         metadata: Ignored by Kedro.
@@ -35,21 +31,21 @@ class RunFactsDataset(AbstractDataset[Any, Any]):
         self._facts: dict[str, Any] = {}
         self.metadata = metadata
 
-    def tell(self, facts: Mapping[str, Any]) -> None:
-        """Takes more of what is known; what was told before under the same name is forgotten."""
+    def add_facts(self, facts: Mapping[str, Any]) -> None:
+        """Update the facts; a fact replaces an earlier one of the same name."""
         self._facts |= facts
 
     def identity(self) -> str:
-        """What a result depends on."""
+        """Return what a result depends on."""
         lasting = {name: self._facts.get(name) for name in ("models", "readings", "parameters", "unrecorded")}
         return json.dumps(lasting, sort_keys=True, default=str)
 
     def load(self) -> dict[str, Any]:
-        """The facts."""
+        """Return the facts."""
         return dict(self._facts)
 
     def save(self, data: Any) -> NoReturn:
-        """Refused: a run tells what it is."""
+        """Raise an error: a run gives its facts by `add_facts`."""
         raise StorageError("run_facts is read only: no node makes it")
 
     def _exists(self) -> bool:
@@ -60,9 +56,9 @@ class RunFactsDataset(AbstractDataset[Any, Any]):
 
 
 class ReleaseHistoryDataset(AbstractDataset[Any, tuple[Spent, ...]]):
-    """Every query answered from the private data below `filepath`, whichever run and parameters made it; read only.
+    """All releases from the private data below `filepath`, whichever run and parameters made them; read only.
 
-    With it come the answers from the same people's text in other data roots; a report need not say in which.
+    Releases from the same people's text in other data roots are included, without the name of the data root.
 
     Args:
         filepath: The data root: `${data_root:}`.
@@ -74,17 +70,17 @@ class ReleaseHistoryDataset(AbstractDataset[Any, tuple[Spent, ...]]):
         self.metadata = metadata
 
     def load(self) -> tuple[Spent, ...]:
-        """In the order in which they were made."""
+        """Return the releases in the order in which they were made."""
         entries = History(self._filepath, around=self._filepath, registry=Registry()).entries()
         other = {"elsewhere": "another data root"}
         return tuple(entry.model_copy(update=other) if entry.elsewhere else entry for entry in entries)
 
     def save(self, data: Any) -> NoReturn:
-        """Refused: the runner writes the history."""
+        """Raise an error: the runner writes the history."""
         raise StorageError(f"the release history of {self._filepath} is written by the runner, not by a node")
 
     def identity(self) -> str:
-        """The history itself: a report is written again when it has grown."""
+        """Return the history itself, so that a report is written again when the history has grown."""
         return "\n".join(entry.model_dump_json() for entry in self.load())
 
     def _exists(self) -> bool:

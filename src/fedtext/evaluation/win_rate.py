@@ -23,7 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.corpora.annotators import PreferenceProfile, chance, share_choosing
+from fedtext.corpora.annotators import PreferenceProfile, choice_probability, mean_choice_probability
 from fedtext.evaluation.measures.preferences import PROMPTS, WIN_RATE, WON
 from fedtext.evaluation.measures.texts import illegible_share
 from fedtext.evaluation.paired import compare_scored
@@ -62,8 +62,8 @@ class RuleJudge:
     ) -> Float[np.ndarray, " pair"]:
         """Return the share of annotators that chooses the first answer."""
         if self.taste is None:
-            return share_choosing(prompts, firsts, seconds, self.sharpness)
-        return chance(prompts, firsts, seconds, self.taste, self.sharpness)
+            return mean_choice_probability(prompts, firsts, seconds, self.sharpness)
+        return choice_probability(prompts, firsts, seconds, self.taste, self.sharpness)
 
 
 def wins(

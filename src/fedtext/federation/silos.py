@@ -19,7 +19,7 @@ from fedtext.params.silos import Silos
 from fedtext.params.task import parts_of
 from fedtext.privacy.parties import Party
 from fedtext.seeding import derived_seed, stream
-from fedtext.system.errors import InputError, meant
+from fedtext.system.errors import InputError, did_you_mean
 
 STRONG, WEAK = "strong silo", "weak silo"
 _WHERE = {"path", "snapshot", "config", "silo_column"}  # with `naming`: whose record is, and in which silo
@@ -159,4 +159,4 @@ def _refuse_empty_strong(strong: Collection[str], units: Mapping[str, int]) -> N
 
 def _refuse_strangers(named: Collection[str], names: Collection[str], parameter: str) -> None:
     if strangers := sorted(set(named) - set(names)):
-        raise InputError(f"{parameter} names {strangers[0]!r}, which is no silo: {meant(strangers[0], names)}")
+        raise InputError(f"{parameter} names {strangers[0]!r}, which is no silo: {did_you_mean(strangers[0], names)}")

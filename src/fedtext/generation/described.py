@@ -40,7 +40,7 @@ ASIDE = re.compile(r"\s*(?:[:(]| [-–—] ).*$")  # what explains a topic
 def topics_framing(description: str) -> Framing:
     """Return the framing of a numbered list, whose first number is already written."""
     opening = f"The {description} are about these topics:\n\n1."
-    return Framing(chat=True, opening=opening, plea="Answer with a numbered list, a few words a line.")
+    return Framing(chat=True, opening=opening, format_instruction="Answer with a numbered list, a few words a line.")
 
 
 def topics_request(description: str) -> str:

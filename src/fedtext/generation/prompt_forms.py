@@ -126,7 +126,9 @@ class Chat:
     def framing(self) -> Framing:
         """A message, whose answer ends where the quotation is closed at a line's end."""
         opening = f'Here is one of the {self.description or ANYTHING}:\n\n"'
-        return Framing(chat=True, opening=opening, closing='"', plea=QUOTED, stops=CLOSED, letter_first=True)
+        return Framing(
+            chat=True, opening=opening, closing='"', format_instruction=QUOTED, stops=CLOSED, letter_first=True
+        )
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """Return the examples, all of class `label`, then the task; the task alone where there is no example."""

@@ -66,7 +66,7 @@ def _build(params: LargeFedBench, tokenizer: ChunkTokenizer, raw_dir: Path, targ
 def build_identity(
     params: LargeFedBench, tokenizer: ChunkTokenizer, digests: dict[str, list[PageDigest]], made_by: dict[str, str]
 ) -> dict[str, str]:
-    """Hash of everything that goes in, and what it is made by (`code_and_libraries`)."""
+    """Return the hash of all inputs, and what they are processed by (`code_and_libraries`)."""
     pages = [(page.name, page.superseded, digest) for group in digests.values() for page, digest, _ in group]
     facts = [made_by, tokenizer.sha256, params.content_parameters(), pages]
     total = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
@@ -74,12 +74,12 @@ def build_identity(
 
 
 def code_and_libraries() -> dict[str, str]:
-    """Hash of the code and the library versions that shape a snapshot's bytes."""
+    """Return the hash of the code and the library versions that shape a snapshot's bytes."""
     return {"code_sha256": code_sha256()} | {f"{name}_version": version(name) for name in LIBRARIES}
 
 
 def code_sha256() -> str:
-    """Hash of the source files that decide a snapshot's bytes: a revision that needs no repository."""
+    """Return the hash of the source files that decide a snapshot's bytes: a revision that needs no repository."""
     root = Path(fedtext.__path__[0])
     files = sorted(
         path
@@ -94,7 +94,7 @@ def code_sha256() -> str:
 
 
 def _existing(target: Path, working: Path, inputs_sha256: str) -> Path:
-    """The snapshot that is already there, verified, if the same inputs made it."""
+    """Return the snapshot that is already there, verified, if the same inputs made it."""
     verify(target)
     made_from = json.loads((target / "provenance.json").read_text("utf-8"))["inputs_sha256"]
     if made_from != inputs_sha256:
@@ -115,7 +115,10 @@ def _write_shards(
     directory: Path,
     run: Run,
 ) -> list[tuple[str, Path]]:
-    """All shards, written or found, as (source, path), in source and page order; shards of other builds are removed."""
+    """Write missing shards and return all as (source, path), in source and page order.
+
+    Shards of other builds are removed.
+    """
     tasks = [
         task
         for name, pages in digests.items()
@@ -166,7 +169,7 @@ def _merge(
 
 
 def _take_back(merged: Iterable[Merged], counts: dict[str, SourceCounts]) -> None:
-    """What the merge left out (ids that came twice, near-duplicates) was counted as kept before."""
+    """Correct the counts by the texts that the merge left out: repeated ids and near-duplicates."""
     for one in merged:
         for (source, rule), (texts, words) in sorted(one.left_out.items()):
             counts[source].clients -= texts

@@ -38,7 +38,7 @@ DUPLICATES_ARE = {
 
 
 def render_card(facts: dict[str, Any]) -> str:
-    """The whole card, front matter first, from the snapshot's provenance alone."""
+    """Return the whole card, front matter first, from the snapshot's provenance alone."""
     from huggingface_hub import DatasetCard
 
     found = facts["near_duplicates"]
@@ -67,7 +67,7 @@ def render_card(facts: dict[str, Any]) -> str:
 
 
 def config_tables(facts: dict[str, Any]) -> list[tuple[str, str, str, list[str]]]:
-    """(Name for `datasets.load_dataset`, config, table, splits that exist): clients under the config's plain name."""
+    """Return (name for `datasets.load_dataset`, config, table, existing splits); clients have the config's own name."""
     tables = []
     for config, splits in facts["configs"].items():
         there = [split for split in SPLITS if split in splits]

@@ -1,18 +1,17 @@
-"""A turn becomes a client, or is counted under the rule that leaves it out: two readings, filters, cleaning.
+"""Conversion of turns into clients: two readings, filters, cleaning, and the meaning of a client.
 
-`clean`: turns of ordinary speakers, their spoken paragraphs, cleaned. `published`: what the published scraper kept,
-chair's turns and all versions of a preprint included, through its own cleaner (`cleaning.published`). Faults of its
-ingest (the first hundred bioRxiv rows skipped, one Canadian session only) are not of a build from pages on disk and
-are not imitated.
+A turn becomes a client or is counted under the rule that leaves it out. The reading `clean` takes turns of ordinary
+speakers, their spoken paragraphs, cleaned. The reading `published` takes what the published scraper kept, chair's turns
+and all versions of a preprint included, through its own cleaner (`cleaning.published`). Faults of its ingest (the first
+hundred bioRxiv rows skipped, one Canadian session only) do not occur in a build from pages on disk, and are not
+imitated.
 
-What a client is: a speech (the paper's), a speaker's speeches of one day, or all of a speaker's.
+A client is a speech (as in the paper), a speaker's speeches of one day, or all of a speaker's. The texts of a client
+follow one another by date, a line each; no chunk crosses from one into the next. A text without a named speaker (an
+abstract, a review) is a client of its own under every meaning.
 
-The texts of a client follow one another by date, a line each. Chunks never cross from one into the next. A text
-nobody is named for (an abstract, a review) is a client of its own under every meaning.
-
-Telephone numbers and e-mail addresses in texts, found by pattern: said in a column, taken out by option.
-
-Official records hold few, mostly in printed notices. Names of speakers are the record's subject and stay.
+Telephone numbers and e-mail addresses in texts are found by pattern. A column names their kinds, and an option removes
+them. Official records hold few, mostly in printed notices. Names of speakers are the record's subject and stay.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class Client(NamedTuple):
 
 
 def clients_of(turns: Iterable[Turn], params: LargeFedBench, counts: SourceCounts) -> Iterator[Client]:
-    """The clients among `turns`, in order; everything else goes into `counts`."""
+    """Yield the clients among `turns`, in order; everything else is added to `counts`."""
     for turn in turns:
         paragraph_words = [n_words(paragraph.text) for paragraph in turn.paragraphs]
         words = sum(paragraph_words)
@@ -89,7 +88,7 @@ def clients_of(turns: Iterable[Turn], params: LargeFedBench, counts: SourceCount
 
 
 def _is_unicode(turn: Turn) -> bool:
-    """Whether every string of the turn can be written: JSON may hold half a surrogate pair."""
+    """Return whether every string of the turn can be written as UTF-8: JSON may hold half a surrogate pair."""
     try:
         "".join(
             [turn.client_id, turn.title, turn.url, turn.license, turn.label, *(p.text for p in turn.paragraphs)]
@@ -107,7 +106,7 @@ def _client(turn: Turn, text: str) -> Client:
 
 
 def _left_out(turn: Turn, params: LargeFedBench) -> str | None:
-    """The rule that leaves this turn out, or None."""
+    """Return the rule that leaves this turn out, or None."""
     if turn.kind != SPEECH and (params.cleaning == "clean" or turn.kind not in PUBLISHED_KINDS.get(turn.source, set())):
         return turn.kind
     if params.cleaning == "published" and not _published_keeps(turn):
@@ -118,12 +117,12 @@ def _left_out(turn: Turn, params: LargeFedBench) -> str | None:
 
 
 def _left_out_by_date(date: str, params: LargeFedBench) -> str | None:
-    asked = {
+    filters = {
         "before_from_date": params.from_date,
         "after_to_date": params.to_date,
         "not_after_cutoff": params.model_cutoff,
     }
-    if not any(asked.values()):
+    if not any(filters.values()):
         return None
     if not date:
         return "undated"
@@ -145,7 +144,7 @@ def _published_text(turn: Turn) -> str:
 
 
 def _cleaned(turn: Turn, paragraph_words: list[int], params: LargeFedBench, counts: SourceCounts) -> Cleaned:
-    """The turn's text under the chosen reading, with every removal counted."""
+    """Return the turn's text under the chosen reading, with every removal counted."""
     if params.cleaning == "published":
         cleaned = _as_published(turn, counts)
     else:
@@ -198,14 +197,14 @@ _GROUPS = re.compile(r"[0-9][0-9]\)? ?[ .-][0-9]{3}")  # most texts end with thi
 
 
 def kinds_in(text: str) -> str:
-    """`email`, `telephone`, both in that order, or nothing."""
+    """Return the kinds of personal data in a text: `email`, `telephone`, both in that order, or nothing."""
     if "@" not in text and "+" not in text and not _GROUPS.search(text):
         return ""
     return " ".join(sorted({str(match.lastgroup) for match in _ANY.finditer(text)}))
 
 
 def without_personal_data(client: Client, counts: SourceCounts) -> Client:
-    """The client with every address and number replaced by its kind in brackets; each is counted."""
+    """Return the client with every address and number replaced by its kind in brackets; each is counted."""
     if not kinds_in(client.text):
         return client
     for match in _ANY.finditer(client.text):
@@ -223,7 +222,7 @@ _MIXED = "mixed"
 
 
 class Text(NamedTuple):
-    """What decides whose client a text is."""
+    """The properties of a text that decide its client."""
 
     client_id: str
     source: str
@@ -233,7 +232,7 @@ class Text(NamedTuple):
 
 
 def unit_of(text: Text, unit: ClientUnit) -> str:
-    """The key of the client that a text belongs to; a text that stands alone has its own id."""
+    """Return the key of the client that a text belongs to; its own id if it has no speaker."""
     if unit == "speech" or not text.speaker:
         return text.client_id
     who = text.speaker if text.source in _AFFILIATIONS else text.speaker_id or text.speaker
@@ -247,12 +246,18 @@ def _slug(who: str) -> str:
 
 
 def split_key(client_id: str, unit: ClientUnit) -> str:
-    """What a client's split is drawn by: a speaker's without its date, which earlier pages added later would change."""
+    """Return the key by which a client's split is drawn.
+
+    A speaker's key has no date, for the date would change when earlier pages are added.
+    """
     return _DATE.sub("", client_id) if unit == "speaker" and ".speaker." in client_id else client_id
 
 
 def combined(rows: Iterable[Row], unit: ClientUnit) -> Iterator[Row]:
-    """Rows of texts as rows of clients, by client id. `speaker_day` holds one day in memory, `speaker` everything."""
+    """Yield rows of texts as rows of clients, by client id.
+
+    `speaker_day` holds one day in memory, `speaker` everything.
+    """
     if unit == "speech":
         yield from rows
         return
@@ -273,7 +278,7 @@ def _clients(groups: dict[str, list[Row]], unit: ClientUnit) -> Iterator[Row]:
 
 
 def _client_row(key: str, rows: list[Row], unit: ClientUnit) -> Row:
-    """One row of several: values that agree stay, others are empty; texts, tokens and spans follow one another."""
+    """Return one row of several: equal values stay, others are empty; texts, tokens and spans are concatenated."""
     if key == rows[0][0]:
         return rows[0]
     client_id = f"{rows[0][4]}.{key}" if unit == "speaker" else key

@@ -1,4 +1,4 @@
-"""Bookkeeping: every turn and every word that was read is either kept or counted under the rule that took it."""
+"""Counts of every turn and word that was read: kept, or left out under a named rule."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class SourceCounts:
             self.note(name, number)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain JSON, rules in alphabetical order."""
+        """Return plain JSON, rules in alphabetical order."""
         return {
             "pages": self.pages,
             "turns": self.turns,
@@ -73,7 +73,7 @@ class SourceCounts:
 
     @classmethod
     def from_dict(cls, value: dict[str, Any]) -> SourceCounts:
-        """The counts that `as_dict` wrote."""
+        """Return the counts that `as_dict` wrote."""
         counts = cls(*(value[name] for name in ("pages", "turns", "words", "clients", "words_kept")))
         for rule, tally in value["left_out"].items():
             counts.leave_out(rule, tally["words"], tally["turns"])

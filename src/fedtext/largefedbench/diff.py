@@ -1,4 +1,4 @@
-"""What changed between two snapshots: clients added, removed and altered, by config, source and month."""
+"""Differences between two snapshots: clients added, removed and altered, by config, source and month."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMPARED = ("source", "date", "speaker", "speaker_id", "title", "license", "floo
 
 
 class ClientMark(NamedTuple):
-    """What the comparison needs of a client: where it counts, its split, and a digest of its content."""
+    """The facts of a client that the comparison needs: where it counts, its split, and a digest of its content."""
 
     source: str
     month: str
@@ -24,10 +24,10 @@ class ClientMark(NamedTuple):
 
 
 def compare(old: Path, new: Path) -> dict[str, Any]:
-    """The difference as JSON: totals, counts by config, source and month, ids by kind of change, changed parameters.
+    """Return the difference as JSON: totals, counts by config, source and month, ids by change, changed parameters.
 
     Raises:
-        SnapshotError: one of the two is not a snapshot or is altered.
+        SnapshotError: One of the two is not a snapshot or is altered.
     """
     verify(old)
     verify(new)
@@ -67,7 +67,7 @@ def _marks(root: Path, config: str) -> dict[str, ClientMark]:
 
 
 def _changed_ids(old: dict[str, ClientMark], new: dict[str, ClientMark]) -> dict[str, list[str]]:
-    """Client ids by kind of change; `moved` are clients whose split changed (a hash split never moves any)."""
+    """Return client ids by kind of change; `moved` are clients whose split changed, which no hash split does."""
     both = old.keys() & new.keys()
     return {
         "added": sorted(new.keys() - old.keys()),
@@ -93,7 +93,7 @@ def _by_month(
 
 
 def _changed_values(before: dict[str, Any], after: dict[str, Any]) -> dict[str, list[Any]]:
-    """Parameters, tokenizer and code that differ, as [old, new]."""
+    """Return parameters, tokenizer and code that differ, as [old, new]."""
     facts = [
         one["parameters"] | {"tokenizer_sha256": one["tokenizer"]["sha256"], "code_sha256": one["code_sha256"]}
         for one in (before, after)
@@ -105,7 +105,7 @@ def _changed_values(before: dict[str, Any], after: dict[str, Any]) -> dict[str, 
 
 
 def render_diff(difference: dict[str, Any]) -> str:
-    """The difference as Markdown."""
+    """Return the difference as Markdown."""
     totals = ", ".join(f"{number} {kind}" for kind, number in difference["totals"].items())
     lines = [f"# {difference['old']} -> {difference['new']}", "", f"Clients: {totals}.", ""]
     if difference["parameters"]:

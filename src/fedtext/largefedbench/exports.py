@@ -1,4 +1,4 @@
-"""A snapshot in the forms that others read: POPri's clients of chunks, and the published scraper's seven-field JSON."""
+"""Exports of a snapshot: POPri's clients of chunks, and the published scraper's seven-field JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COUNTRIES = {"US": "USA", "GB": "GBR", "CA": "CA"}  # as the published files spe
 
 @dataclass(frozen=True)
 class SevenFields:
-    """The clients of one split (None: of all) as the published scraper's objects, read while they are iterated."""
+    """The clients of one split, or of all (None), as the published scraper's objects, read during iteration."""
 
     snapshot: Path
     config: str
@@ -41,10 +41,10 @@ class SevenFields:
 
 
 def seven_fields_by_split(snapshot: Path, config: str) -> tuple[Iterable[dict[str, str]], ...]:
-    """`SevenFields` of train, validation and test clients, the snapshot verified first; none of a split without any.
+    """Return `SevenFields` of train, validation and test clients after verification; an empty one for an empty split.
 
     Raises:
-        SnapshotError: it is not there, is altered, or has no such config.
+        SnapshotError: It does not exist, is altered, or has no such config.
     """
     verify(snapshot)
     known = provenance(snapshot)["configs"]

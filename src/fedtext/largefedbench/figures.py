@@ -1,6 +1,6 @@
 """Figures of a benchmark's public text: tokens per client (POPri's Figure 9), a map of its speeches (Figure 10).
 
-What the benchmark's figures show, read from a snapshot: tokens of every client, a fair sample of the speeches.
+Their data are read from a snapshot: the tokens of every client, and a fair sample of the speeches.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MIN_POINTS = 5
 
 
 def tokens_per_client_by_config(tokens: Mapping[str, Int[np.ndarray, " client"]]) -> Figure:
-    """Share of each config's clients by their number of tokens, on doubling edges; the text is public, so exact."""
+    """Return the share of each config's clients by number of tokens, on doubling edges; the exact text is public."""
     from plotly.graph_objects import Bar, Figure
 
     edges = TOKEN_EDGES[: 1 + max(int(np.searchsorted(TOKEN_EDGES, max(n.max() for n in tokens.values()))), 1)]
@@ -47,7 +47,7 @@ def tokens_per_client_by_config(tokens: Mapping[str, Int[np.ndarray, " client"]]
 def speech_map(
     embeddings: Float[np.ndarray, "speech dim"], countries: Sequence[str], *, seed: int, described: str
 ) -> Figure:
-    """A t-SNE map of speeches, one dot each, coloured by country; `described` says which speeches they are."""
+    """Return a t-SNE map of speeches, one dot each, coloured by country; `described` says which speeches they are."""
     from plotly.graph_objects import Figure
 
     points = tsne(embeddings, seed=seed)
@@ -68,7 +68,7 @@ def speech_map(
 
 
 def tsne(embeddings: Float[np.ndarray, "speech dim"], *, seed: int) -> Float[np.ndarray, "speech 2"]:
-    """The t-SNE map of unit vectors, started from their first two principal components; too few points stay at 0."""
+    """Return the t-SNE map of unit vectors, started from their first two principal components; 0 for too few points."""
     from sklearn.manifold import TSNE
 
     if len(embeddings) < MIN_POINTS:
@@ -79,14 +79,14 @@ def tsne(embeddings: Float[np.ndarray, "speech dim"], *, seed: int) -> Float[np.
 
 
 class Speeches(NamedTuple):
-    """Texts and where they were said, in the same order."""
+    """Texts and the countries in which they were spoken, in the same order."""
 
     texts: list[str]
     countries: list[str]
 
 
 def tokens_of_clients(directory: Path | str) -> dict[str, Int[np.ndarray, " client"]]:
-    """Number of tokens of every client, by config (POPri's Figure 9)."""
+    """Return the number of tokens of every client, by config (POPri's Figure 9)."""
     return {
         config: read_table(directory, config, "clients", columns=["n_tokens"], check=False)["n_tokens"].to_numpy()
         for config in provenance(directory)["configs"]
@@ -94,9 +94,9 @@ def tokens_of_clients(directory: Path | str) -> dict[str, Int[np.ndarray, " clie
 
 
 def sample_speeches(directory: Path | str, number: int, *, config: str = "congress") -> Speeches:
-    """At most `number` clients of `config`, the same ones however the snapshot grows elsewhere: lowest id hashes first.
+    """Return at most `number` clients of `config`, by lowest id hash, so that the sample stays as the snapshot grows.
 
-    Countries are taken in equal parts as far as they have clients, so that a small one is on the map too.
+    Countries have equal parts as far as they have clients, so that a small one is on the map too.
     """
     if config not in provenance(directory)["configs"]:
         return Speeches([], [])

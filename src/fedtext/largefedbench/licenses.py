@@ -1,4 +1,4 @@
-"""The licences of the sources' texts: what each asks of whoever uses a snapshot. Carried in every snapshot."""
+"""Licences of the sources' texts, and what each requires of the users of a snapshot; every snapshot includes them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fedtext.params.largefedbench import LicenseId
 
 
 class License(NamedTuple):
-    """A licence id, its name, where its text is, and what it asks in our own words."""
+    """A licence: its id, its name, the address of its text, and its requirements in our own words."""
 
     id: LicenseId
     name: str
@@ -88,7 +88,7 @@ LICENSES: dict[str, License] = {
 
 
 def license_text(license_id: str) -> str:
-    """The page of `licenses/` for one licence."""
+    """Return the page of `licenses/` for one licence."""
     known = LICENSES[license_id]
     use = "Commercial use is not excluded." if known.commercial_use else "No commercial use."
     return f"{known.name}\n{known.url}\n\n{known.asks}\n{use}\n"

@@ -1,13 +1,11 @@
 """The second half of a build: sorted shards, merged by client id (so by date) into the tables of a config.
 
-The shards are read twice. The first reading sees ids, speakers and signatures: which texts come twice, which resemble
-an earlier one, how many clients there would be under each meaning of the word. The second writes the tables.
+The shards are read twice. The first reading takes ids, speakers and signatures. It decides which texts are kept (a text
+may come twice, or resemble an earlier one), which share a split, and how many clients there would be under each meaning
+of the word. The second writes the tables.
 
-Rows of sorted shards in one order: by client id, so by date, equal ids in page order.
-
-Shards are opened only when the merge reaches their first client, so memory does not grow with their number.
-
-The first reading of a config's shards: what is kept, what splits together, how many clients there would be.
+Rows of sorted shards come in one order: by client id, so by date, equal ids in page order. A shard is opened only when
+the merge reaches its first client, so memory does not grow with their number.
 """
 
 from __future__ import annotations
@@ -34,7 +32,10 @@ from fedtext.params.largefedbench import ClientUnit, LargeFedBench, Splitting
 
 
 def merged_rows(shards: Sequence[tuple[str, Path]], columns: Sequence[str] | None = None) -> Iterator[Row]:
-    """Rows of all shards (given as (first client id, path)) by client id, which must be the first of `columns`."""
+    """Yield the rows of all shards by client id, which must be the first of `columns`.
+
+    The shards are given as (first client id, path).
+    """
     front: list[tuple[str, int, Iterator[Row] | None, Row]] = [
         (first_id, number, None, ()) for number, (first_id, _) in enumerate(shards)
     ]
@@ -77,7 +78,7 @@ class Plan:
 
 
 def plan_merge(shards: Sequence[tuple[str, Path]], params: LargeFedBench) -> Plan:
-    """Read the shards' ids, speakers and signatures, and decide."""
+    """Read the shards' ids, speakers and signatures, and plan the merge."""
     plan, texts, signatures = Plan(), list[Text](), bytearray()
     for *facts, signature in merged_rows(shards, COLUMNS):
         if not plan.ids or facts[0] != plan.ids[-1]:
@@ -101,13 +102,13 @@ NEAR_DUPLICATES = pa.schema([("client_id", pa.string()), ("resembles", pa.string
 
 
 def shard_facts(path: Path) -> ShardFacts:
-    """What the shard in `path` says of itself."""
+    """Return the facts that the shard in `path` holds about itself."""
     counts, bad_pages, first_id = json.loads(pq.read_metadata(path).metadata[FACTS])
     return ShardFacts(SourceCounts.from_dict(counts), [tuple(bad) for bad in bad_pages], first_id)
 
 
 def split_for(client_id: str, date: str, split: Splitting) -> str:
-    """The split of a client: by its id, or by its date (undated clients train)."""
+    """Return the split of a client: by its id, or by its date (undated clients train)."""
     if split.method == "hash":
         return split_of(
             client_id, validation_share=split.validation_share, test_share=split.test_share, seed=split.seed
@@ -172,7 +173,7 @@ class _Merge:
         return self.merged
 
     def _kept(self, shards: Sequence[tuple[str, Path]], plan: Plan) -> Iterator[Row]:
-        """The rows that stay; the others are counted."""
+        """Yield the rows that stay; the others are counted."""
         last_id, number = "", -1
         for row in merged_rows(shards):
             client_id, source, text = row[0], row[1], row[12]
@@ -206,7 +207,7 @@ class _Merge:
             self.merged.dates = [min(first_date, date), max(last_date, date)]
 
     def _tables(self, split: str, written: int) -> tuple[TableWriter, TableWriter]:
-        """The open files of a split; a new pair every `CLIENTS_PER_FILE` clients."""
+        """Return the open files of a split; a new pair every `CLIENTS_PER_FILE` clients."""
         if written % CLIENTS_PER_FILE == 0:
             for writer in self._writers.pop(split, ()):
                 writer.close()
@@ -226,7 +227,7 @@ class _Merge:
 
 
 def _summary(found: Sequence[Duplicate], texts: int) -> dict[str, int]:
-    """How many texts resemble an earlier one, how many of those in every compared place, and out of how many."""
+    """Return how many texts resemble an earlier one, how many of those in every compared place, and out of how many."""
     return {
         "texts": texts,
         "near_duplicates": len(found),

@@ -1,6 +1,6 @@
 """Metadata of a snapshot: provenance, hashes, licences, and its Croissant description.
 
-- What lies beside a snapshot's tables: provenance, raw page hashes, licences, data card, Croissant description.
+- Files beside a snapshot's tables: provenance, raw page hashes, licences, data card, Croissant description.
 - The Croissant description (JSON-LD, version 1.0) of a snapshot: files and hashes, tables and columns.
 """
 
@@ -61,7 +61,7 @@ DATA_TYPES = {"string": "sc:Text", "int32": "sc:Integer", "float": "sc:Float"}
 
 
 def describe(root: Path, provenance: dict[str, Any]) -> dict[str, Any]:
-    """The description of the snapshot whose tables lie below `root`."""
+    """Return the description of the snapshot whose tables lie below `root`."""
     licenses = [LICENSES[name].url for name in provenance["licenses"]]
     return {
         "@context": CONTEXT,
@@ -164,14 +164,17 @@ def write_papers(
 
 
 def _date_published(params: LargeFedBench, dates: dict[str, list[str]]) -> str:
-    """The date asked for, else that of the newest text: a snapshot knows no clock. Empty if nothing is dated."""
+    """Return the requested date, else that of the newest text; empty if all texts are undated.
+
+    A snapshot uses no clock.
+    """
     if params.date_published:
         return params.date_published.isoformat()
     return max((last for _, last in dates.values()), default="")
 
 
 def _licenses(merged: list[Merged]) -> dict[str, int]:
-    """Clients of all configs by licence, in alphabetical order."""
+    """Return clients of all configs by licence, in alphabetical order."""
     total = sum((one.licenses for one in merged), Counter[str]())
     return dict(sorted(total.items()))
 
@@ -181,7 +184,7 @@ def _write_json(path: Path, value: Any) -> None:
 
 
 def _queries(digests: dict[str, list[PageDigest]]) -> list[Any]:
-    """What the ingest asked for, from the `query` of the `_done.json` notes beside the pages, where there are any."""
+    """Return the queries of the ingest, from the `_done.json` notes beside the pages, if there are any."""
     queries = []
     for directory, page in sorted(
         {(page.path.parent, page.name) for pages in digests.values() for page, _, _ in pages}

@@ -49,7 +49,7 @@ class MinHash:
         self._inverses = np.ones(1, np.uint64)
 
     def signature(self, text: str) -> UInt32[np.ndarray, permutation]:
-        """The minima of the text's shingle hashes under every permutation; all ones for a text without words."""
+        """Return the minima of the text's shingle hashes under every permutation; all ones for a text without words."""
         hashes = self._shingles(text)
         if not len(hashes):
             return np.full(PERMUTATIONS, np.iinfo(np.uint32).max, np.uint32)
@@ -58,11 +58,14 @@ class MinHash:
         return minima
 
     def packed(self, text: str) -> bytes:
-        """The signature as `SIGNATURE_BYTES` bytes, as it travels in a shard."""
+        """Return the signature as `SIGNATURE_BYTES` bytes, as it travels in a shard."""
         return self.signature(text).astype("<u4").tobytes()
 
     def _shingles(self, text: str) -> UInt64[np.ndarray, shingle]:
-        """Hashes of all runs of `SHINGLE_WORDS` words (of all words, if fewer), by one prefix sum over the bytes."""
+        """Return the hashes of all runs of `SHINGLE_WORDS` words, by one prefix sum over the bytes.
+
+        A text with fewer words is one run.
+        """
         lowered = text.lower()
         spaced = lowered.translate(_SPACED) if lowered.isascii() else _NOT_WORDS.sub(" ", lowered)
         words = " ".join(spaced.split())
@@ -89,19 +92,19 @@ class MinHash:
 
 
 def _finalised(hashes: UInt64[np.ndarray, shingle]) -> UInt64[np.ndarray, shingle]:
-    """Spread the bits: a polynomial's low bits depend on few bytes."""
+    """Spread the bits of hashes, for a polynomial's low bits depend on few bytes."""
     hashes = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     spread: np.ndarray = hashes ^ (hashes >> np.uint64(33))
     return spread
 
 
 def unpacked(signatures: bytes | bytearray) -> UInt32[np.ndarray, "client permutation"]:
-    """Packed signatures, one after the other, as a table."""
+    """Return packed signatures, one after the other, as a table."""
     return np.frombuffer(signatures, "<u4").reshape(-1, PERMUTATIONS)
 
 
 def near_duplicates(signatures: UInt32[np.ndarray, "client permutation"], similarity: float) -> list[Duplicate]:
-    """Clients whose signature agrees with an earlier client's in at least `similarity` of its places, in order."""
+    """Return the clients whose signature agrees with an earlier one in a share `similarity` of its places, in order."""
     best: dict[int, Duplicate] = {}
     rows = PERMUTATIONS // BANDS
     for band in range(BANDS):
@@ -116,7 +119,7 @@ def near_duplicates(signatures: UInt32[np.ndarray, "client permutation"], simila
 def _pairs(
     signatures: UInt32[np.ndarray, "client permutation"], bucket: np.ndarray, similarity: float
 ) -> Iterator[Duplicate]:
-    """Members of a bucket and the earlier one they resemble: its first member, or the first of those unlike it."""
+    """Yield members of a bucket with the earlier one they resemble: its first, or the first of those unlike it."""
     for _ in range(REPRESENTATIVES):
         if len(bucket) < 2:
             return
@@ -129,7 +132,7 @@ def _pairs(
 
 
 def firsts_of_clusters(found: Iterable[Duplicate]) -> dict[int, int]:
-    """By client that resembles another: the first client of its cluster, clusters being chains of resemblances."""
+    """Map each client that resembles another to the first of its cluster; clusters are chains of resemblances."""
     parents: dict[int, int] = {}
 
     def root(client: int) -> int:
@@ -144,7 +147,7 @@ def firsts_of_clusters(found: Iterable[Duplicate]) -> dict[int, int]:
 
 
 def _buckets(keys: UInt32[np.ndarray, "client row"]) -> list[np.ndarray]:
-    """Groups of two or more clients with equal keys, each in client order."""
+    """Return groups of two or more clients with equal keys, each in client order."""
     if not len(keys):
         return []
     order = np.lexsort(keys.T[::-1])

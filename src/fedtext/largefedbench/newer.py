@@ -1,7 +1,7 @@
-"""Which records of a snapshot are newer than a model's training data, and a fair draw of texts from both sides.
+"""Records of a snapshot that are newer than a model's training data, and a fair sample of texts from both sides.
 
-A record is newer if its date is after the cutoff, as `largefedbench.model_cutoff` has it; one without a date is not
-told.
+A record is newer if its date is after the cutoff `largefedbench.model_cutoff`; a record without a date is on neither
+side.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ TEXT = ["config", "client_id", "source", "date", "side", "text"]
 
 
 def dated_records(snapshot: Path, config: str | None, cutoff: datetime.date) -> pd.DataFrame:
-    """Every record of the snapshot (one config, None: all), verified first: `RECORD` columns, `words` counts its words.
+    """Return every record of the verified snapshot in `RECORD` columns; `words` counts its words.
+
+    `config` is one config, or None for all.
 
     Raises:
-        SnapshotError: it is not there, is altered, or has no such config.
+        SnapshotError: It does not exist, is altered, or has no such config.
     """
     verify(snapshot)
     known = list(provenance(snapshot)["configs"])
@@ -40,7 +42,7 @@ def dated_records(snapshot: Path, config: str | None, cutoff: datetime.date) -> 
 
 
 def count_by_month(records: pd.DataFrame) -> list[dict[str, Any]]:
-    """Records by config, source, month and side, in that order."""
+    """Return the number of records by config, source, month and side, in that order."""
     months = records["date"].str[:7].where(records["date"] != "", UNDATED)
     groups = records.groupby(["config", "source", months.rename("month"), "side"]).size()
     named = (dict(zip(("config", "source", "month", "side"), key, strict=True)) for key in groups.index)
@@ -48,10 +50,10 @@ def count_by_month(records: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def draw_texts(snapshot: Path, records: pd.DataFrame, *, texts: int, words: int, seed: int) -> pd.DataFrame:
-    """At most `texts` records of each side in `TEXT` columns, as many of a source on either side: their first `words`.
+    """Return the first `words` of at most `texts` random records of each side, in `TEXT` columns.
 
-    Records of fewer words are not drawn. Sources without records on both sides are left out, for a difference between
-    them would be one of sources. Empty where none is left.
+    Both sides have as many records of each source. Shorter records are not drawn. Sources without records on both sides
+    are left out, for a difference between them would be one of sources. The table is empty if none is left.
     """
     drawn = _drawn(records[(records["words"] >= words) & (records["side"] != UNDATED)], texts, seed)
     wanted: defaultdict[str, dict[str, str]] = defaultdict(dict)
@@ -67,7 +69,7 @@ def draw_texts(snapshot: Path, records: pd.DataFrame, *, texts: int, words: int,
 
 
 def _drawn(fit: pd.DataFrame, texts: int, seed: int) -> pd.DataFrame:
-    """Pairs of an older and a newer record of a source: one of every source before a second of any."""
+    """Return random pairs of an older and a newer record of a source: one of every source before a second of any."""
     turns = stream(seed, "contamination").permutation(len(fit))
     shuffled = fit.sort_values(["config", "client_id"]).iloc[turns]
     place = shuffled.groupby(["config", "source", "side"]).cumcount()

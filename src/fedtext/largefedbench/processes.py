@@ -17,16 +17,16 @@ COLLECTIONS = (20_000, 20, 50)  # new objects, and collections of the younger ge
 
 
 class Run(Protocol):
-    """`map` of a function that can be pickled."""
+    """Interface of a `map` for functions that can be pickled."""
 
     def __call__(self, work: Callable[[T], R], tasks: Iterable[T], /) -> Iterator[R]:
-        """`work` of every task, in order."""
+        """Yield `work(task)` for every task, in order."""
         ...
 
 
 @contextmanager
 def side_by_side(processes: int) -> Iterator[Run]:
-    """A `map` over so many processes; in this one, if they are one."""
+    """Yield a `map` over `processes` processes; for one, over this process."""
     if processes == 1:
         with _few_collections():
             yield map
@@ -37,7 +37,7 @@ def side_by_side(processes: int) -> Iterator[Run]:
 
 @contextmanager
 def _few_collections() -> Iterator[None]:
-    """Fewer searches for cyclic garbage: pages hold none, and libraries are walked through each time."""
+    """Reduce searches for cyclic garbage, which pages do not have, and which walk through all libraries."""
     usual = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(*COLLECTIONS)
@@ -49,13 +49,13 @@ def _few_collections() -> Iterator[None]:
 
 
 def _start_worker() -> None:
-    """A worker whose build was killed ends at once, lest it write beside the build that follows."""
+    """Make a worker end as soon as its build is killed, so that it does not write beside the next build."""
     gc.freeze()
     gc.set_threshold(*COLLECTIONS)
-    Thread(target=_outlive_nobody, daemon=True).start()
+    Thread(target=_exit_with_parent, daemon=True).start()
 
 
-def _outlive_nobody() -> None:
+def _exit_with_parent() -> None:
     build = parent_process()
     assert build is not None  # this is a worker
     build.join()

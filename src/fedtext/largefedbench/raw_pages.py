@@ -56,22 +56,22 @@ class RawPageError(FedtextError):
 
 
 class Completeness(NamedTuple):
-    """How many parts a page says it has, and the names of those that are not there; `name` says where it says so."""
+    """The number of parts that a page claims, and the names of missing ones; `name` is the place of the claim."""
 
     name: str
     expected: int
     missing: tuple[str, ...]
 
     def error(self) -> RawPageError | None:
-        """The loss by name, None if all parts are there."""
+        """Return the loss as an error, None if all parts are there."""
         if not self.missing:
             return None
         said = f"lists {self.expected} parts, of which {len(self.missing)} are not there: {', '.join(self.missing)}"
         return RawPageError(self.name, said)
 
 
-class LeftAsideError(RawPageError):
-    """A sound page of a kind that no client comes from: it is listed by name with the reason and stops nothing."""
+class SkippedPageError(RawPageError):
+    """A valid page of a kind without clients; it is listed by name with the reason, and the build goes on."""
 
     def __str__(self) -> str:
         return f"raw page {self.name} is left aside: {self.reason}"
@@ -86,14 +86,14 @@ class RawPage:
     superseded: bool = False
 
     def read(self) -> bytes:
-        """The page's bytes, decompressed if the file is gzip, without a byte order mark."""
+        """Return the page's bytes, decompressed if the file is gzip, without a byte order mark."""
         with reading(self.name):
             return read_bytes(self.path)
 
 
 @contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Turn whatever reading hostile bytes raises into a `RawPageError` that names the page."""
+    """Turn any error from reading untrusted bytes into a `RawPageError` that names the page."""
     try:
         yield
     except RawPageError:
@@ -104,12 +104,12 @@ def reading(name: str) -> Iterator[None]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Bytes of a plain or gzip file (told by its first two bytes), at most `MAX_BYTES`."""
+    """Read the bytes of a plain or gzip file (recognised by its first two bytes), at most `MAX_BYTES`."""
     return unpacked(path.read_bytes())
 
 
 def unpacked(data: bytes) -> bytes:
-    """The bytes, decompressed if they are gzip, without a byte order mark; at most `MAX_BYTES`."""
+    """Return the bytes, decompressed if they are gzip, without a byte order mark; at most `MAX_BYTES`."""
     if data[:2] == b"\x1f\x8b":
         with gzip.open(io.BytesIO(data)) as file:
             data = file.read(MAX_BYTES + 1)
@@ -119,10 +119,10 @@ def unpacked(data: bytes) -> bytes:
 
 
 def possible_date(year: int, month: int, day: int) -> str:
-    """The ISO date of a page or a row.
+    """Return the ISO date of a page or a row.
 
     Raises:
-        ValueError: there is no such day, or no source was there in that year.
+        ValueError: There is no such day, or no source existed in that year.
     """
     date = datetime.date(year, month, day).isoformat()
     if year not in YEARS:
@@ -131,12 +131,12 @@ def possible_date(year: int, month: int, day: int) -> str:
 
 
 def parse_xml(name: str, data: bytes, *, root: str) -> Any:
-    """Root element of an XML page, which must be named `root`; entities that expand are refused."""
+    """Parse an XML page and return its root element, which must be named `root`; entities that expand are refused."""
     with reading(name):
         element = etree.fromstring(data, _xml_parser(resolve=False))
         declared = element.getroottree().docinfo.internalDTD
         if declared is not None and any(True for _ in declared.iterentities()):
-            _refuse_expanding(declared)
+            _validate_entities(declared)
             element = etree.fromstring(data, _xml_parser(resolve=True))
         if etree.QName(element).localname != root:
             raise InputError(f"root element is <{etree.QName(element).localname}>, expected <{root}>")
@@ -150,8 +150,8 @@ def _xml_parser(*, resolve: bool) -> Any:
     )  # fmt: skip
 
 
-def _refuse_expanding(declared: Any) -> None:
-    """Only entities that stand for a few literal characters are let through: no nesting, nothing external."""
+def _validate_entities(declared: Any) -> None:
+    """Raise an error for entities other than a few literal characters: none may be nested or external."""
     for entity in declared.iterentities():
         content = entity.content or ""
         if entity.system_url or "&" in content or "<" in content or len(content) > MAX_ENTITY_CHARS:
@@ -161,7 +161,7 @@ def _refuse_expanding(declared: Any) -> None:
 
 
 def parse_html(name: str, data: bytes) -> Any:
-    """Root element of an HTML page, decoded as UTF-8."""
+    """Parse an HTML page as UTF-8, and return its root element."""
     with reading(name):
         text = decode(data)
         if not text.strip():
@@ -170,13 +170,16 @@ def parse_html(name: str, data: bytes) -> Any:
 
 
 def parse_json(name: str, data: bytes) -> Any:
-    """The JSON value of a page."""
+    """Return the JSON value of a page."""
     with reading(name):
         return json.loads(decode(data))
 
 
 def decode(data: bytes) -> str:
-    """UTF-8 text. A stray NUL is dropped (real pages of the US record hold some); many mean another encoding."""
+    """Decode UTF-8 text.
+
+    A stray NUL is dropped (real pages of the US record hold some); many mean another encoding.
+    """
     text = data.decode("utf-8")
     nuls = text.count("\x00")
     if nuls > len(text) * MAX_NUL_SHARE:

@@ -3,7 +3,7 @@
 A release is a directory of its own beside the snapshots; the snapshot stays as it was built. It reads like one: the
 tables are the same bytes.
 
-A release goes to a model hub as a dataset, by the token of whoever pushes it.
+A release goes to a model hub as a dataset, by the token of the user who pushes it.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def write_release(snapshot: Path, previous: Path | None, target: Path, date: dat
 
 
 def render_changelog(facts: dict[str, Any], changes: dict[str, Any] | None) -> str:
-    """What is new since the previous version, with the ids of the clients that came, went or changed."""
+    """Return the changes since the previous version, with the ids of added, removed and altered clients."""
     head = f"# {facts['snapshot']} ({facts['date_published']})\n"
     if changes is None:
         clients = sum(split["clients"] for splits in facts["configs"].values() for split in splits.values())

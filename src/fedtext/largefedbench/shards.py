@@ -19,7 +19,7 @@ from fedtext.largefedbench.clients import Client, clients_of, kinds_in, without_
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.near_duplicates import MinHash
 from fedtext.largefedbench.processes import Run
-from fedtext.largefedbench.raw_pages import Completeness, LeftAsideError, RawPage, RawPageError
+from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError, SkippedPageError
 from fedtext.largefedbench.snapshot import SHARD, TableWriter
 from fedtext.largefedbench.sources import SOURCES, Source, raw_pages
 from fedtext.largefedbench.takedown import read_takedown
@@ -43,7 +43,7 @@ class PageDigest(NamedTuple):
 
 @dataclass(frozen=True)
 class ShardTask:
-    """Everything a worker needs to write one shard."""
+    """The inputs of a worker that writes one shard."""
 
     source: str
     pages: tuple[RawPage, ...]
@@ -53,7 +53,7 @@ class ShardTask:
 
 
 class ShardFacts(NamedTuple):
-    """What a shard says of itself: counts, bad pages as (name, reason), and its first client id."""
+    """The facts a shard holds about itself: counts, bad pages as (name, reason), and its first client id."""
 
     counts: SourceCounts
     bad_pages: list[tuple[str, str]]
@@ -61,7 +61,7 @@ class ShardFacts(NamedTuple):
 
 
 def digest_pages(raw_dir: Path, params: LargeFedBench, run: Run) -> dict[str, list[PageDigest]]:
-    """The pages of every asked source that has any, with their digests, in name order."""
+    """Return the pages of every requested source that has any, with their digests, in name order."""
     found = {name: raw_pages(raw_dir, SOURCES[name]) for name in params.sources}
     return {name: list(run(_digest, pages)) for name, pages in found.items() if pages}
 
@@ -78,7 +78,7 @@ def _digest(page: RawPage) -> PageDigest:
 
 
 def _file_digest(path: Path) -> tuple[str, int]:
-    """sha256 and size; of a file that cannot be opened a mark and 0: reading it names it."""
+    """Return SHA-256 and size; for a file that cannot be opened a mark and 0, for reading it gives the error."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size
@@ -94,7 +94,7 @@ def plan_shards(
     made_by: str,
     directory: Path,
 ) -> list[ShardTask]:
-    """Successive runs of pages of about `params.shard_bytes`, each with the path its result will have.
+    """Return tasks of successive pages of about `params.shard_bytes` each, with the path of each result.
 
     `made_by` names the code and the libraries that write the shards.
     """
@@ -118,7 +118,7 @@ def plan_shards(
 
 
 def write_shard(task: ShardTask) -> Path:
-    """Parse, clean and chunk the task's pages into its file, unless it is there; the file appears whole or not at all.
+    """Parse, clean and chunk the task's pages into its file, all or nothing, unless it is there.
 
     Raises:
         RawPageError: a page cannot be read and `on_bad_page` is `stop`.
@@ -140,7 +140,7 @@ def write_shard(task: ShardTask) -> Path:
 
 
 def _clients(turns: Iterable[Turn], params: LargeFedBench, counts: SourceCounts) -> Iterator[Client]:
-    """The clients of these turns without those of the takedown list and, if asked for, without personal data."""
+    """Yield the clients of these turns without those of the takedown list and, if required, without personal data."""
     taken_down = read_takedown(params.takedown_file())
     for client in taken_down.without(clients_of(taken_down.without_turns(turns, counts), params, counts), counts):
         yield without_personal_data(client, counts) if params.personal_data == "remove" else client
@@ -164,7 +164,7 @@ def _turns(source: Source, task: ShardTask, counts: SourceCounts, bad_pages: lis
 
 
 def _loss(item: RawPageError | Completeness, counts: SourceCounts) -> RawPageError | None:
-    """What the item says is lost; how complete the page is, is counted either way."""
+    """Return the item's loss, if any, and count how complete the page is."""
     if isinstance(item, RawPageError):
         return item
     counts.note("granules_expected", item.expected)
@@ -175,7 +175,7 @@ def _loss(item: RawPageError | Completeness, counts: SourceCounts) -> RawPageErr
 def _note_bad(
     error: RawPageError, params: LargeFedBench, counts: SourceCounts, bad_pages: list[tuple[str, str]]
 ) -> None:
-    if params.on_bad_page == "stop" and not isinstance(error, LeftAsideError):
+    if params.on_bad_page == "stop" and not isinstance(error, SkippedPageError):
         raise error
     counts.note("bad_pages")
     bad_pages.append((error.name, error.reason))

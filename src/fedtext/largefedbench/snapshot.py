@@ -1,7 +1,7 @@
-"""A snapshot: its tables, its manifest, and how it is read.
+"""Snapshots: tables, manifest, and how they are read.
 
 - Reading a snapshot: verified first, then as records for the algorithms, as client rows, or row by row.
-- The tables of a snapshot: columns, types, and how a table becomes the same bytes every time.
+- The tables of a snapshot: columns, types, and a writer that gives the same bytes every time.
 - `MANIFEST.sha256`: the hash of every file of a snapshot, for `sha256sum -c`; written last, checked on load.
 """
 
@@ -90,7 +90,7 @@ ROW_GROUP = 4096
 
 
 class TableWriter:
-    """Rows in, one parquet file out: fixed row groups, fixed encoding, no time and no path in the file."""
+    """Writer of rows into one Parquet file: fixed row groups, fixed encoding, no time and no path in the file."""
 
     def __init__(self, path: Path, schema: pa.Schema, *, row_group: int = ROW_GROUP) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ class TableWriter:
         self.rows.clear()
 
     def close(self, metadata: Mapping[bytes, str] | None = None) -> None:
-        """Write what is left, the file's own `metadata`, and finish the file."""
+        """Write the remaining rows and the file's own `metadata`, and finish the file."""
         if self.rows:
             self._flush()
         if metadata:
@@ -128,11 +128,11 @@ HUB_LEFTOVERS = (".cache/huggingface/", ".git/", ".gitattributes")
 
 
 class SnapshotError(FedtextError):
-    """A snapshot that is not what its manifest says, or is not there."""
+    """A snapshot that does not match its manifest, or does not exist."""
 
 
 def file_sha256(path: Path) -> str:
-    """Hex sha256 of a file."""
+    """Return the SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -149,7 +149,7 @@ def write_manifest(root: Path) -> None:
 
 
 def read_manifest(root: Path) -> dict[str, str]:
-    """Hash by file name.
+    """Return the hash by file name.
 
     Raises:
         SnapshotError: no manifest, or a line of it is not a hash and a name.
@@ -189,12 +189,12 @@ def verify(root: Path) -> dict[str, str]:
 
 
 def snapshot_directory(name: str, out_dir: str) -> Path:
-    """Where a snapshot lies: `name` is a directory if it has a slash, else a name below `out_dir`."""
+    """Return a snapshot's directory: `name` itself if it has a slash, else `name` below `out_dir`."""
     return Path(name) if "/" in name else Path(out_dir) / name
 
 
 def read_snapshot(directory: Path | str, config: str, split: str | None = None, *, check: bool = True) -> pd.DataFrame:
-    """Records of one config with their `split`, in client order; empty labels and dates are None.
+    """Return records of one config with their `split`, in client order; empty labels and dates are None.
 
     Raises:
         SnapshotError: the snapshot is not there, is altered (the message names the file), or has no such config or
@@ -218,13 +218,13 @@ def read_table(
     columns: list[str] | None = None,
     check: bool = True,
 ) -> pa.Table:
-    """`clients` or `chunks` of one config: one split, or train, validation and test one after the other."""
+    """Read `clients` or `chunks` of one config: one split, or train, validation and test one after the other."""
     files = _table_files(Path(directory), config, table, split, check=check)
     return pa.concat_tables([pq.read_table(path, columns=columns) for path in files])
 
 
 def iterate_rows(directory: Path | str, config: str, table: str, split: str | None = None) -> Iterator[dict[str, Any]]:
-    """The rows of a table one by one, in a batch's memory; the snapshot is not verified again."""
+    """Yield the rows of a table one by one, in a batch's memory; the snapshot is not verified again."""
     for path in _table_files(Path(directory), config, table, split, check=False):
         with pq.ParquetFile(path) as file:
             for batch in file.iter_batches(4096):
@@ -232,7 +232,7 @@ def iterate_rows(directory: Path | str, config: str, table: str, split: str | No
 
 
 def provenance(directory: Path | str) -> dict[str, Any]:
-    """The snapshot's provenance.json."""
+    """Return the snapshot's provenance.json."""
     path = Path(directory) / "provenance.json"
     if not path.is_file():
         raise SnapshotError(f"{directory} has no provenance.json: it is not a snapshot; check the path")

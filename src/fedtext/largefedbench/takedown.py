@@ -1,8 +1,8 @@
 """The takedown list: clients and speakers who asked to be left out, of this snapshot and of every later one.
 
-One a line: `id: 2024-05-09.ca.100` or `speaker: us/K000001`, a source and the speaker's id or name as the tables have
-it; `#` starts a comment. The id of a client that is a speaker, or a speaker's day, leaves out the speaker. Snapshots
-say how many were left out, never who.
+It has one entry a line: `id: 2024-05-09.ca.100` or `speaker: us/K000001`, a source and the speaker's id or name as the
+tables have it; `#` starts a comment. The id of a client that is a speaker, or a speaker's day, leaves out the speaker.
+Snapshots report how many were left out, never who.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Takedown:
     speakers: frozenset[tuple[str, str]] = frozenset()
 
     def has(self, one: Turn | Client) -> bool:
-        """Whether a turn or a client is on the list."""
+        """Return whether a turn or a client is on the list."""
         if not self.ids and not self.speakers:
             return False
         said_by = {(one.source, one.speaker_id), (one.source, one.speaker)}
         return one.client_id in self.ids or speaker_key(one) in self.ids or not self.speakers.isdisjoint(said_by)
 
     def without_turns(self, turns: Iterable[Turn], counts: SourceCounts) -> Iterator[Turn]:
-        """The turns that stay; the others are counted."""
+        """Yield the turns that stay; the others are counted."""
         for turn in turns:
             if self.has(turn):
                 words = sum(n_words(paragraph.text) for paragraph in turn.paragraphs)
@@ -46,7 +46,7 @@ class Takedown:
                 yield turn
 
     def without(self, clients: Iterable[Client], counts: SourceCounts) -> Iterator[Client]:
-        """The clients that stay, where a client is more than one turn and has an id of its own."""
+        """Yield the clients that stay, if a client is more than one turn and has an id of its own."""
         for client in clients:
             if self.has(client):
                 words = n_words(client.text)
@@ -58,12 +58,12 @@ class Takedown:
 
 
 def speaker_key(one: Turn | Client) -> str:
-    """The undated id of the client that would hold all of its speaker's texts."""
+    """Return the undated id of the client that would hold all of its speaker's texts."""
     return unit_of(Text(one.client_id, one.source, one.date, one.speaker, one.speaker_id), "speaker")
 
 
 def read_takedown(path: Path | None) -> Takedown:
-    """The list in a file; an empty one without a file.
+    """Return the list in a file; an empty one without a file.
 
     Raises:
         InputError: a line is neither a client nor a speaker.

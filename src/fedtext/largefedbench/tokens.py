@@ -1,6 +1,6 @@
 """Chunk spans of many texts at once: the rule of `fedtext.corpora.records`, on the tokenizer's fast side only.
 
-Only the offsets at chunk boundaries are ever asked for, and the whole batch is encoded in one call; a test holds the
+Only the offsets at chunk boundaries are computed, and the whole batch is encoded in one call; a test holds the
 result equal to `chunk_texts`. A tokenizer is known by the sha256 of its definition, which goes into the provenance.
 
 Token boundaries of byte-level BPE without tokenizing every text: words repeat, so each distinct one is encoded once.
@@ -41,13 +41,16 @@ class WordTokens:
         self._offsets: dict[str, list[tuple[int, int]]] = {}
 
     def chunks(self, texts: Sequence[str], chunking: Spans) -> list[tuple[int, list[Chunk]] | None]:
-        """Number of tokens and chunks of every text; None for one that must be tokenized as a whole."""
+        """Return the number of tokens and chunks of every text; None for one that must be tokenized as a whole."""
         cut = [self._words(text) for text in texts]
         self._learn(cut)
         return [self._chunks(words, chunking) if words else None for words in cut]
 
     def _words(self, text: str) -> list[str]:
-        """The text's words, each but the first with its space; none if other white space or an added token is in it."""
+        """Return the text's words, each but the first with its space.
+
+        Empty if the text has other white space or an added token.
+        """
         if " ".join(text.split()) != text or any(token in text for token in self._added):
             return []
         return text.replace(" ", "\n ").split("\n") if text else []
@@ -76,7 +79,7 @@ class WordTokens:
         return total, chunks
 
     def _offsets_of(self, word: str) -> list[tuple[int, int]]:
-        """Characters of the word that each of its tokens covers."""
+        """Return the character span of each token of the word."""
         if self._counts[word] == 1:
             return [(0, len(word))]
         offsets = self._offsets.get(word)
@@ -86,7 +89,7 @@ class WordTokens:
 
 
 def word_tokens(backend: Any, definition: str) -> WordTokens | None:
-    """A `WordTokens` if the definition is plain byte-level BPE, else None."""
+    """Return a `WordTokens` if the definition is plain byte-level BPE, else None."""
     value = json.loads(definition)
     model, cutter = value.get("model") or {}, value.get("pre_tokenizer") or {}
     plain = (
@@ -107,7 +110,7 @@ DEFINITION = "tokenizer.json"
 
 @dataclass(frozen=True)
 class ChunkTokenizer:
-    """A fast tokenizer: the name it was asked for by, and its definition (the text of tokenizer.json)."""
+    """A fast tokenizer: its requested name, and its definition (the text of tokenizer.json)."""
 
     name: str
     definition: str = field(repr=False)
@@ -128,7 +131,7 @@ class ChunkTokenizer:
         return words_of(self.definition)
 
     def chunks(self, texts: Sequence[str], chunking: Spans) -> list[tuple[int, list[Chunk]]]:
-        """Number of tokens and chunks of every text, in order."""
+        """Return the number of tokens and chunks of every text, in order."""
         words = self.words
         found = words.chunks(texts, chunking) if words else [None] * len(texts)
         rest = [text for text, known in zip(texts, found, strict=True) if known is None]
@@ -149,7 +152,7 @@ def _backend(definition: str) -> Any:
 
 @cache
 def words_of(definition: str) -> WordTokens | None:
-    """The words this process has met under the tokenizer of that definition, if it is plain byte-level BPE."""
+    """Return the words this process has met under the tokenizer of that definition, if it is plain byte-level BPE."""
     return word_tokens(_backend(definition), definition)
 
 
@@ -164,10 +167,10 @@ def _encoded(encoding: Any, chunking: Spans) -> tuple[int, list[Chunk]]:
 
 
 def load_tokenizer(source: str, *, name: str | None = None) -> ChunkTokenizer:
-    """The tokenizer in directory or file `source` (a tokenizer.json), else the Hugging Face tokenizer of that id.
+    """Load the tokenizer in `source`, a directory or a tokenizer.json, else that of a Hugging Face id.
 
     Raises:
-        OSError: It is neither here, nor on the hub, nor in the hub's cache.
+        OSError: It is not local, not on the hub, and not in the hub's cache.
         ValueError: Its file is not UTF-8, or it has no fast implementation and so no character offsets.
     """
     path = Path(source).expanduser()
@@ -182,7 +185,7 @@ def load_tokenizer(source: str, *, name: str | None = None) -> ChunkTokenizer:
 
 
 def _definition_file(place: Place) -> Path | None:
-    """The model's own tokenizer.json, which is the same bytes from the hub and from a directory."""
+    """Return the model's own tokenizer.json, which is the same bytes from the hub and from a directory."""
     if place.commit is None:  # a directory
         file = Path(place.name) / DEFINITION
         return file if file.is_file() else None
@@ -203,7 +206,7 @@ def _read_definition(file: Path, name: str) -> ChunkTokenizer:
 
 
 def _converted(place: Place, name: str) -> ChunkTokenizer:
-    """The definition that the library makes of older files (SentencePiece, vocabulary and merges)."""
+    """Return the definition that the library makes of older files (SentencePiece, vocabulary and merges)."""
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(place.name, **place.keywords)

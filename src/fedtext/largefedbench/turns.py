@@ -1,7 +1,7 @@
-"""What a page holds, before any decision: turns made of paragraphs, each with the kind of matter it is.
+"""Turns, the content of a page before any filter: each is made of paragraphs with their kinds.
 
-Parsers only read structure. Whether a chair's turn or an inserted letter becomes benchmark text is decided later
-(`clients`), so the published reading and the clean one share one parser, and everything left out is counted by kind.
+Parsers only read structure. `clients` decides later whether a chair's turn or an inserted letter becomes benchmark
+text. So the published reading and the clean one share one parser, and everything left out is counted by kind.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NOT_SPOKEN = "not_spoken"  # handed in and printed with a bullet
 INSERTED = "inserted"  # matter set in print, indented
 COPY = "copy_of_sub_granule"  # what a page of a whole section repeats from the pages of its parts
 
-# Kinds of turn that an ordinary reader would call an intervention: somebody has the floor.
+# Kinds of turn in which a member speaks.
 INTERVENTIONS = frozenset({SPEECH, CHAIR_TURN, COLLECTIVE, NOT_SPOKEN})
 
 
@@ -54,10 +54,10 @@ class Turn:
 
 
 def n_words(text: str) -> int:
-    """Number of runs of non-space characters."""
+    """Return the number of runs of non-space characters."""
     return len(text.split())
 
 
 def joined(*parts: str | None) -> str:
-    """The parts' words, single-spaced."""
+    """Return the parts' words, single-spaced."""
     return " ".join(" ".join(part for part in parts if part).split())

@@ -1,17 +1,17 @@
-"""Sentence encoders behind one face: unit vectors of texts, each a function of its own text.
+"""Sentence encoders behind one interface: unit-norm embeddings, each a function of its own text alone.
 
-A text's vector is the same to the bit whatever is embedded with it, in whatever order, by however many threads and in
-whatever process: a client's votes follow from its embeddings, and a vote that turns on the last bit must not turn with
-the company. A text's own number of tokens decides the shape it is computed in: padded to one of few lengths, in a batch
-that is always full (a text repeated fills the last one), by one thread. Measured with the offline encoder on a CPU, in
-bfloat16 and in float32, at every row, in any company, and on an H200 (tests/models/test_encoder.py). Other machines and
-other versions of torch round differently.
+Embeddings are batch-invariant: a text's vector is the same to the bit whatever texts are embedded with it, in whatever
+order, by however many threads and in whatever process. A client's votes follow from its embeddings, so a vote that is
+decided by the last bit must not depend on the batch. To this end a text's own number of tokens decides the shape it is
+computed in: padded to one of few lengths, in a batch that is always full (a text repeated fills the last one), by one
+thread. This was measured with the offline encoder on a CPU, in bfloat16 and in float32, and on an H200, for every row
+and batch composition (tests/models/test_encoder.py). Other machines and other versions of torch round differently.
 
-A text that is longer than the encoder reads is embedded by windows: parts of about equal length, each of which fits,
-whose unit embeddings are averaged (decision 42). So no token of a text goes unread, and a shorter text's embedding is
+A text that is longer than the encoder's limit is embedded by windows: parts of about equal length, each of which fits,
+whose unit embeddings are averaged (decision 42). So every token of a text is read, and a shorter text's embedding is
 what it would be without windows.
 
-Matrix products run in bfloat16 where the hardware is made for it (cosine to the float32 embedding above 0.9999 for
+Matrix products run in bfloat16 where the hardware supports it (cosine to the float32 embedding above 0.9999 for
 all-MiniLM-L6-v2, at a third of the time on a CPU with AMX).
 """
 
@@ -30,7 +30,7 @@ from fedtext.models.offline_encoder import offline_encoder_files
 from fedtext.models.source import Place, find_model, unreadable
 from fedtext.system.cores import over_cores
 from fedtext.system.errors import InputError, UnreadableFileError
-from fedtext.system.hardware import bfloat16_where_it_pays, compute_device
+from fedtext.system.hardware import bfloat16_if_faster, compute_device
 from fedtext.system.progress import progress, without_library_bars
 
 if TYPE_CHECKING:
@@ -62,13 +62,16 @@ class Encoder:
     def encode(
         self, texts: Sequence[str], label: str = "embedding", *, undirected_as_zeros: bool = False
     ) -> Float32[np.ndarray, "text dim"]:
-        """Unit-norm embeddings, in the order of `texts`; no texts give an array of no rows.
+        """Return unit-norm embeddings in the order of `texts`; no texts give an array of no rows.
 
-        `undirected_as_zeros`: a text that the encoder gives no direction, or of which it knows no token, has a row of
-        zeros, which contributes nothing: of private texts, whether a run ends must not be one client's say.
+        Args:
+            texts: What is embedded.
+            label: Name of the progress bar.
+            undirected_as_zeros: Whether a text whose embedding has no direction, or of which no token is known, gets a
+                row of zeros, which contributes nothing. Set it for private texts: no single client may end a run.
 
         Raises:
-            ValueError: An embedding is not finite or has no direction; names its row, never its text.
+            ValueError: An embedding is not finite or has no direction. The error names its row, never its text.
         """
         windows = self._windows(texts)
         parts = sorted({part for own in windows.values() for part in own})
@@ -90,16 +93,16 @@ class Encoder:
 
     @property
     def limit(self) -> int | None:
-        """The most tokens that it reads at once, its special ones among them; None if it names no limit."""
+        """The largest number of tokens that the model reads at once, special ones included; None if it has no limit."""
         limit: int | None = self.model.max_seq_length
         return limit
 
     def unknown_share(self, texts: Sequence[str]) -> float:
-        """Share of the texts' tokens that the encoder does not know: those of scripts that it was not trained on."""
+        """Return the share of the texts' tokens that the encoder does not know, as of scripts it was not trained on."""
         return unknown_share(self.model.tokenizer, texts)
 
     def _embedded(self, texts: list[str], label: str) -> Float32[np.ndarray, "text dim"]:
-        """Embeddings of distinct texts, each of which fits, as the model gives them."""
+        """Return the model's embeddings of distinct texts, each within the limit."""
         embedded = np.zeros((len(texts), self.dim), dtype=np.float32)
         batches = self._batches(texts)
         # Taken as needed, in this thread: tokenizers are not made for several.
@@ -110,7 +113,7 @@ class Encoder:
         return embedded
 
     def _windows(self, texts: Sequence[str]) -> dict[str, list[str]]:
-        """Each distinct text with the parts that it is read in: itself, where it fits."""
+        """Return each distinct text with the parts that are embedded: the text itself if it fits."""
         distinct = sorted(set(texts))
         limit = self.limit
         if limit is None:
@@ -120,7 +123,7 @@ class Encoder:
         return {text: cut.get(text, [text]) for text in distinct}
 
     def _parts(self, text: str, limit: int) -> list[str]:
-        """As few parts of about equal length as fit, cut before words where there are any."""
+        """Split a text into as few parts of about equal length as fit, before words where there are any."""
         number = -(-self._whole_lengths([text])[0] // limit)
         while True:
             parts = _equal_parts(text, number)
@@ -129,7 +132,7 @@ class Encoder:
             number += 1
 
     def _unknown(self, texts: list[str]) -> list[str]:
-        """Those without a token that the encoder knows."""
+        """Return the texts without any token that the encoder knows."""
         return [
             text
             for text, known in zip(texts, _known(self.model.tokenizer, texts)[:, 0].tolist(), strict=True)
@@ -137,10 +140,10 @@ class Encoder:
         ]
 
     def fitted(self, heads: Sequence[str], tails: Sequence[Sequence[str]]) -> list[str]:
-        """Each head without as much of its beginning as does not fit, before the longest of its own tails, into a text.
+        """Return each head, shortened at its beginning until it fits before the longest of its own tails.
 
-        A head is cut before a word. Where a tail alone is too long nothing is left of the head, and `encode` reads
-        the tail by windows.
+        A head is cut before a word. Where a tail alone is too long nothing is left of the head, and `encode` reads the
+        tail by windows.
         """
         return [self._without_beginning(head, own) for head, own in zip(heads, tails, strict=True)]
 
@@ -158,7 +161,7 @@ class Encoder:
         return head[word + 1 :] if word >= 0 else ""
 
     def _batches(self, texts: list[str]) -> list[tuple[int, list[int]]]:
-        """Padded length and rows of `texts` of every batch, the longest first: memory freed once serves the others."""
+        """Return the padded length and the rows of every batch, longest first, so that freed memory is reused."""
         alike: dict[tuple[int, bool], list[int]] = defaultdict(list)
         for row, tokens in enumerate(self._lengths(texts)):
             alike[self._shape(tokens)].append(row)
@@ -169,22 +172,23 @@ class Encoder:
         ]
 
     def _whole_lengths(self, texts: list[str]) -> list[int]:
-        """Tokens of every text, those beyond the limit among them."""
+        """Return the number of tokens of every text, beyond the limit too."""
         prompt = self._prompt or ""
         found = self.model.tokenizer([f"{prompt}{text}" for text in texts], verbose=False)["input_ids"]
         return [len(tokens) for tokens in found]
 
     def _lengths(self, texts: list[str]) -> list[int]:
-        """Tokens of every text, as far as the encoder reads it at once."""
+        """Return the number of tokens of every text, at most the limit."""
         blocks = (texts[first : first + COUNTED_AT_ONCE] for first in _firsts(texts))
         counted = (self._tokenised(block, {"padding": True})["attention_mask"].sum(1) for block in blocks)
         return [tokens for counts in counted for tokens in counts.tolist()]
 
     def _shape(self, tokens: int) -> tuple[int, bool]:
-        """Padded length of a text of so many tokens, and whether it fills it, as only the longest possible text does.
+        """Return the padded length for a text of `tokens` tokens, and whether the text fills it.
 
-        Attention runs without a mask, on a GPU by another kernel, where no text of a batch is padded. So every text is,
-        except those that cannot be, which are by themselves.
+        Only the longest possible text fills it. Where no text of a batch is padded, attention runs without a mask, by
+        another kernel on a GPU. So every text is padded, except those of the greatest length, which have batches of
+        their own.
         """
         longest = self.limit
         width = (tokens // STEP + 1) * STEP
@@ -192,11 +196,11 @@ class Encoder:
         return width, tokens == width
 
     def _height(self, width: int) -> int:
-        """Texts a batch."""
+        """Return the number of texts in a batch of this width."""
         return max(1, self.batch_tokens // width)
 
     def _full(self, texts: list[str], width: int) -> dict[str, Any]:
-        """Tokens of a full batch: the last text once more in every row that is left."""
+        """Return the tokens of a full batch, in which the last text fills the remaining rows."""
         rows = texts + texts[-1:] * (self._height(width) - len(texts))
         return self._tokenised(rows, {"padding": "max_length", "max_length": width})
 
@@ -208,7 +212,7 @@ class Encoder:
 
     @property
     def _prompt(self) -> str | None:
-        """What the model wants before every text."""
+        """The prefix that the model expects before every text, if any."""
         name = self.model.default_prompt_name
         return self.model.prompts[name] if name else None
 
@@ -217,16 +221,16 @@ class Encoder:
         from sentence_transformers.util import batch_to_device
 
         device = self.model.device
-        with torch.inference_mode(), bfloat16_where_it_pays(device):
+        with torch.inference_mode(), bfloat16_if_faster(device):
             vectors = self.model(batch_to_device(features, device))["sentence_embedding"]
         return np.asarray(vectors[:, : self.dim].float().cpu().numpy(), dtype=np.float32)
 
 
 def encoder_tokenizer(source: str) -> PreTrainedTokenizerBase:
-    """An encoder's tokenizer alone, without its weights.
+    """Return an encoder's tokenizer alone, without its weights.
 
     Raises:
-        OSError: the source is not there, or has none.
+        OSError: The source does not exist, or has no tokenizer.
     """
     from transformers import AutoTokenizer
 
@@ -238,13 +242,13 @@ def encoder_tokenizer(source: str) -> PreTrainedTokenizerBase:
 
 
 def unknown_share(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> float:
-    """Share of the texts' tokens that stand for what the tokenizer does not know."""
+    """Return the share of the texts' tokens that are unknown to the tokenizer."""
     known, tokens = _known(tokenizer, texts).sum(axis=0).tolist()
     return 1 - known / tokens if tokens else 0.0
 
 
 def _known(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> Int64[np.ndarray, "text 2"]:
-    """Of every text, how many of its tokens the tokenizer knows, and how many there are; special ones left out."""
+    """Return the number of known tokens and of all tokens of every text, special ones left out."""
     counts = []
     for first in _firsts(texts):
         block = list(texts[first : first + COUNTED_AT_ONCE])
@@ -254,12 +258,12 @@ def _known(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> Int64[np
 
 
 def _firsts(texts: Sequence[str]) -> range:
-    """Where each block of texts begins that are counted together."""
+    """Return the first index of each block of texts that is counted at once."""
     return range(0, len(texts), COUNTED_AT_ONCE)
 
 
 def _equal_parts(text: str, number: int) -> list[str]:
-    """About as many characters in each of so many parts; a part begins with a word where one begins nearby."""
+    """Split `text` into `number` parts of about as many characters, before a word where one begins nearby."""
     cuts = [0]
     for place in (len(text) * part // number for part in range(1, number)):
         space = text.rfind(" ", cuts[-1] + 1, place + 1)
@@ -268,7 +272,7 @@ def _equal_parts(text: str, number: int) -> list[str]:
 
 
 def _mean_direction(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """The one embedding as it is, or the mean of the unit embeddings of several parts."""
+    """Return the only embedding as it is, or the mean of the unit embeddings of several parts."""
     if len(parts) == 1:
         return parts[0]
     rows = np.array(parts, dtype=np.float64)
@@ -278,7 +282,7 @@ def _mean_direction(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def load_encoder(source: str, *, device: str = "auto", batch_tokens: int | None = None) -> Encoder:
-    """Encoder by source: `offline` (offline_encoder.py), a local directory, or a Hugging Face id.
+    """Load an encoder by its source: `offline` (offline_encoder.py), a local directory, or a Hugging Face id.
 
     Raises:
         OSError: The source is not there or not an encoder.

@@ -1,6 +1,6 @@
-"""A server that speaks OpenAI's API (vLLM, llama.cpp, Ollama, hosted ones): where it is, and what it serves.
+"""A server with OpenAI's API (vLLM, llama.cpp, Ollama, hosted ones): its address, and the model that it serves.
 
-The key comes from an environment variable when a request is sent. It stands in no file, record, fingerprint or error.
+The key is read from an environment variable when a request is sent. It is in no file, record, fingerprint or error.
 """
 
 from __future__ import annotations
@@ -20,16 +20,20 @@ if TYPE_CHECKING:
     from openai import OpenAI
 
 ENDPOINT = "endpoint:"  # before MODEL@URL in the source of a generator
-KEY = "FEDTEXT_ENDPOINT_KEY"  # environment: the key, where the server asks for one
-NO_KEY = "none"  # the client insists on a key, a server of one's own rarely does
+KEY = "FEDTEXT_ENDPOINT_KEY"  # environment variable of the key, if the server needs one
+NO_KEY = "none"  # the client requires a key, a local server rarely does
 SOURCE = re.compile(r"endpoint:(?P<model>.+)@(?P<base_url>https?://.+)")
-TELLING = ("root", "meta", "max_model_len")  # what servers say of a model that does not change from start to start
+TELLING = (
+    "root",
+    "meta",
+    "max_model_len",
+)  # parts of a model's description that stay the same when the server restarts
 LISTED = 10
 HIDDEN = "***"
 
 
 class EndpointError(FedtextError, OSError):
-    """An endpoint that does not serve: one sentence with its address and a remedy."""
+    """An endpoint that does not serve the model; the message is one sentence with its address and a remedy."""
 
 
 @dataclass(frozen=True)
@@ -70,24 +74,24 @@ class Endpoint:
 
     @classmethod
     def of(cls, source: str) -> Endpoint:
-        """The endpoint that `endpoint:MODEL@BASE_URL` names.
+        """Return the endpoint that `endpoint:MODEL@BASE_URL` names.
 
         Raises:
             ValueError: It is not of that form.
         """
         found = SOURCE.fullmatch(source)
         if found is None:
-            shown = source.partition("@")[0]  # an address may hold what nobody should read
+            shown = source.partition("@")[0]  # an address may hold a secret
             raise InputError(f"generator '{shown}': an endpoint is written {ENDPOINT}MODEL@http://HOST:PORT/v1")
         return cls(base_url=found["base_url"].rstrip("/"), model=found["model"])
 
     @property
     def key(self) -> str | None:
-        """The key in the environment now."""
+        """The key that the environment holds now."""
         return os.environ.get(self.api_key_env) or None
 
     def client(self) -> OpenAI:
-        """The client; it sends every request once, for who retries knows more (`fedtext.models.endpoint_retries`).
+        """Return the client, which sends every request once; `fedtext.models.endpoint_retries` repeats requests.
 
         Raises:
             EndpointError: The client's library is not installed.
@@ -99,29 +103,29 @@ class Endpoint:
         return OpenAI(base_url=self.base_url, api_key=self.key or NO_KEY, timeout=self.timeout, max_retries=0)
 
     def check(self) -> None:
-        """Asks the server whether it serves the model.
+        """Check that the server serves the model.
 
         Raises:
-            EndpointError: It does not answer, refuses the key, or has no model of that name.
+            EndpointError: It does not respond, refuses the key, or has no model of that name.
         """
         _described(self)
 
     @property
     def identity(self) -> str:
-        """What results depend on: address, model, and what the server says of the model that does not vary.
+        """The values that results depend on: address, model, and what is constant in the server's description of it.
 
         Raises:
             EndpointError: As `check`.
         """
         return f"{ENDPOINT}{self.model}@{self.base_url} {_described(self)}".strip()
 
-    def explained(self, error: Exception) -> Exception:
-        """The error in one sentence with the remedy; a refusal of fedtext's own comes out as itself."""
+    def as_user_error(self, error: Exception) -> Exception:
+        """Return the error as one sentence with a remedy; a refusal of fedtext's own is returned unchanged."""
         import openai
 
-        if (refusal := refused(error)) is not None:
+        if (refusal := own_refusal(error)) is not None:
             return refusal
-        said = self._said(error)
+        said = self._message(error)
         if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
             what = f"the key in {self.api_key_env}" if self.key else f"requests without a key in {self.api_key_env}"
             return EndpointError(f"{self} refuses {what}: export {self.api_key_env}=KEY with a valid one")
@@ -141,8 +145,8 @@ class Endpoint:
             )
         return EndpointError(f"{self} answers with an error: {said}")
 
-    def _said(self, error: Exception) -> str:
-        """What the server or the network said, in one line without the key."""
+    def _message(self, error: Exception) -> str:
+        """Return the message of the server or the network, in one line without the key."""
         body = getattr(error, "body", None)
         inner = body.get("message") if isinstance(body, dict) else None
         told = str(inner or error.__cause__ or error)
@@ -150,8 +154,11 @@ class Endpoint:
         return told.replace(self.key, HIDDEN) if self.key else told
 
 
-def refused(error: BaseException) -> RunRefusedError | None:
-    """The refusal of fedtext's own behind an error of a library: a node that reads private data has no network."""
+def own_refusal(error: BaseException) -> RunRefusedError | None:
+    """Return fedtext's own refusal among the causes of a library's error, if there is one.
+
+    A node that reads private data has no network, which the client's library reports as an error of its own.
+    """
     link: BaseException | None = error
     while link is not None:
         if isinstance(link, RunRefusedError):
@@ -162,7 +169,7 @@ def refused(error: BaseException) -> RunRefusedError | None:
 
 @cache
 def _described(endpoint: Endpoint) -> str:
-    """What the server says of the model, asked once a process; empty for a server that lists no models."""
+    """Return the server's description of the model, queried once a process; empty if the server lists no models."""
     import openai
 
     try:
@@ -170,7 +177,7 @@ def _described(endpoint: Endpoint) -> str:
     except openai.NotFoundError:
         return ""
     except openai.APIError as error:
-        raise endpoint.explained(error) from None
+        raise endpoint.as_user_error(error) from None
     found = next((model for model in listed if model.id == endpoint.model), None)
     if found is None:
         names = sorted(model.id for model in listed)

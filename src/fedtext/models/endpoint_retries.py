@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from fedtext.models.endpoint import Endpoint, refused
+from fedtext.models.endpoint import Endpoint, own_refusal
 from fedtext.system.retry_after import retry_after
 
 if TYPE_CHECKING:
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FIRST, LONGEST = 0.5, 60.0  # seconds between attempts: doubled each time, or what the server asks for, at most LONGEST
-SPENT = "insufficient_quota"  # a 429 that no waiting mends
+SPENT = "insufficient_quota"  # a 429 that waiting does not resolve
 
 
 def with_retries(endpoint: Endpoint, send: Callable[[], T]) -> T:
-    """What `send` returns, tried `endpoint.attempts` times; other errors of the client's library come out at once."""
+    """Return the result of `send`, tried up to `endpoint.attempts` times.
+
+    Errors that will not pass by themselves are raised at once.
+    """
     from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
     attempts = Retrying(
@@ -28,10 +31,10 @@ def with_retries(endpoint: Endpoint, send: Callable[[], T]) -> T:
 
 
 def _passes(error: BaseException) -> bool:
-    """Whether it may be over in a minute: no connection, no answer in time, too many requests, an error of theirs."""
+    """Return whether the error may be temporary: no connection, a timeout, too many requests, or a server error."""
     import openai
 
-    if refused(error) is not None:
+    if own_refusal(error) is not None:
         return False
     if isinstance(error, openai.RateLimitError):
         return error.code != SPENT
@@ -39,10 +42,10 @@ def _passes(error: BaseException) -> bool:
 
 
 def _pause(state: RetryCallState) -> float:
-    """Seconds until the next attempt: what the answer asks for, else longer each time, at random."""
+    """Return the seconds until the next attempt: those that the response asks for, else a growing random time."""
     from tenacity import wait_random_exponential
 
     error = state.outcome.exception() if state.outcome else None
     headers = getattr(getattr(error, "response", None), "headers", {})
-    asked = retry_after(headers.get("retry-after"), datetime.datetime.now(datetime.UTC))
-    return min(wait_random_exponential(FIRST, LONGEST)(state) if asked is None else asked, LONGEST)
+    required = retry_after(headers.get("retry-after"), datetime.datetime.now(datetime.UTC))
+    return min(wait_random_exponential(FIRST, LONGEST)(state) if required is None else required, LONGEST)

@@ -1,7 +1,7 @@
-"""Whether a tokenizer can do what is asked of it, and whether it is its model's: seen in public files, before a run.
+"""Checks, before a run, that a tokenizer can do what the run needs, and that it belongs to its model.
 
-A tokenizer is tried on a few words. What would fail after a release, in the middle of a training or as an empty data
-set, is a sentence here. What ships with the package, and a model whose SHA-256 is checked, need no trial.
+A tokenizer is tried on a few words. What would otherwise fail after a release, in the middle of a training or as an
+empty data set, is an error here. Models that ship with the package, or whose SHA-256 is checked, need no trial.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 PROBE = "Two words, a third; ¿qué? Ωμέγα, 漢字, ไทย 🙂"  # every tokenizer has tokens for some of it
 MESSAGE = "Write one text about tea."
 OWN_TOKENIZER = "give it the tokenizer that it was trained with"
-Ask = Callable[["PreTrainedTokenizerBase", Path], str | None]  # what stands against it, as a sentence goes on
+TokenizerCheck = Callable[["PreTrainedTokenizerBase", Path], str | None]  # what is missing, as the end of a sentence
 
 
-def check_fit(source: str, kind: str, shipped: str, asked: Sequence[Ask]) -> None:
-    """Refuses a model, or a tokenizer alone, whose tokenizer cannot do what is asked of it.
+def check_fit(source: str, kind: str, shipped: str, asked: Sequence[TokenizerCheck]) -> None:
+    """Raise an error if the tokenizer of a model, or a tokenizer alone, lacks a needed capability.
 
     Args:
-        source: A local directory or a Hugging Face id, of which the tokenizer and configuration are brought here.
-        kind: Of the model, for messages.
-        shipped: What to use instead.
-        asked: What is asked of it.
+        source: A local directory or a Hugging Face id, whose tokenizer and configuration are downloaded.
+        kind: Kind of model, for messages.
+        shipped: What to use instead, for messages.
+        asked: The needed capabilities.
 
     Raises:
         OSError: It has no tokenizer that can be read.
-        ValueError: The tokenizer cannot do something; names the model, and what helps.
+        ValueError: The tokenizer lacks a capability; names the model and a remedy.
     """
     directory = _transformer(_files(source, kind, shipped))
     if not any((directory / name).is_file() for name in TOKENIZER_SIGNS):
-        return  # an encoder without a transformer; that any other has one is asked elsewhere
+        return  # an encoder without a transformer; for other models another check finds the lack
     tokenizer = read_tokenizer(directory, source, kind, shipped)
     for ask in asked:
         if (fault := ask(tokenizer, directory)) is not None:
@@ -46,7 +46,7 @@ def check_fit(source: str, kind: str, shipped: str, asked: Sequence[Ask]) -> Non
 
 
 def read_tokenizer(directory: Path, source: str, kind: str, shipped: str) -> PreTrainedTokenizerBase:
-    """The tokenizer in a directory.
+    """Read the tokenizer in a directory.
 
     Raises:
         OSError: It cannot be read.
@@ -57,21 +57,21 @@ def read_tokenizer(directory: Path, source: str, kind: str, shipped: str) -> Pre
         return AutoTokenizer.from_pretrained(str(directory), local_files_only=True)
     except FedtextError:
         raise
-    except Exception as error:  # of a damaged tokenizer.json the library raises a bare one
+    except Exception as error:  # the library raises a bare Exception for a damaged tokenizer.json
         raise unreadable(source, kind, shipped, error) from error
 
 
-def reads(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
-    """It reads any text."""
+def reads_any_text(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
+    """Return the fault of a tokenizer that cannot read every text; None if it can."""
     try:
         ids = tokenizer(PROBE, add_special_tokens=False, verbose=False)["input_ids"]
-    except Exception as error:  # one without a token for what is unknown; the library raises a bare one
+    except Exception as error:  # a tokenizer without an unknown token; the library raises a bare Exception
         return f"its tokenizer fails on text that it has no token for ({error}): {OWN_TOKENIZER}, or add an unk_token"
     return None if ids else f"its tokenizer finds no token in {PROBE!r}: {OWN_TOKENIZER}"
 
 
-def cuts(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
-    """It says where in a text its tokens stand, so that texts can be cut."""
+def has_offsets(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
+    """Return the fault of a tokenizer without character offsets, by which texts are cut; None if it has them."""
     try:
         told = tokenizer(PROBE, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
         spans = told["offset_mapping"]
@@ -85,8 +85,8 @@ def cuts(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
     )
 
 
-def starts(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
-    """It has a token to start a text with."""
+def has_start_token(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
+    """Return the fault of a tokenizer without a token that starts a text; None if it has one."""
     if tokenizer.bos_token_id is not None or tokenizer.eos_token_id is not None:
         return None
     return (
@@ -95,13 +95,16 @@ def starts(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
     )
 
 
-def masks(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
-    """It has a mask."""
+def has_mask(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
+    """Return the fault of a tokenizer without a mask token; None if it has one."""
     return None if tokenizer.mask_token_id is not None else f"its tokenizer has no mask_token: {OWN_TOKENIZER}"
 
 
-def has_rows(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
-    """The model has a row for every token; rows without a token, as paddings are, do no harm."""
+def has_embedding_rows(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
+    """Return the fault of a model without an embedding row for every token; None if it has them.
+
+    Rows without a token, such as padding, do no harm.
+    """
     rows, last = _rows(directory), max(tokenizer.get_vocab().values(), default=-1)
     if rows is None:
         return None
@@ -116,8 +119,8 @@ def has_rows(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
     return None
 
 
-def unchatting(tokenizer: PreTrainedTokenizerBase) -> str | None:
-    """What stands against asking it in messages, as a sentence goes on; None if nothing does."""
+def chat_fault(tokenizer: PreTrainedTokenizerBase) -> str | None:
+    """Return why the tokenizer cannot be used with chat messages, as the end of a sentence; None if it can."""
     if tokenizer.chat_template is None:
         return "has no chat template"
     turn = [{"role": "user", "content": MESSAGE}]
@@ -128,15 +131,15 @@ def unchatting(tokenizer: PreTrainedTokenizerBase) -> str | None:
     return None if MESSAGE in str(said) else "has a chat template that leaves out what a user says"
 
 
-LANGUAGE_MODEL: tuple[Ask, ...] = (reads, starts, has_rows)
-MASKED_MODEL: tuple[Ask, ...] = (reads, masks, has_rows)
-TAGGER: tuple[Ask, ...] = (reads, cuts, has_rows)
-ENCODER: tuple[Ask, ...] = (reads, has_rows)
-TOKENIZER: tuple[Ask, ...] = (reads, cuts)
+LANGUAGE_MODEL: tuple[TokenizerCheck, ...] = (reads_any_text, has_start_token, has_embedding_rows)
+MASKED_MODEL: tuple[TokenizerCheck, ...] = (reads_any_text, has_mask, has_embedding_rows)
+TAGGER: tuple[TokenizerCheck, ...] = (reads_any_text, has_offsets, has_embedding_rows)
+ENCODER: tuple[TokenizerCheck, ...] = (reads_any_text, has_embedding_rows)
+TOKENIZER: tuple[TokenizerCheck, ...] = (reads_any_text, has_offsets)
 
 
 def _files(source: str, kind: str, shipped: str) -> Path:
-    """The directory with the tokenizer and configuration of a model."""
+    """Return the directory with the tokenizer and configuration of a model."""
     place = find_model(source, kind, shipped)
     if (directory := Path(place.name)).is_dir():
         return directory
@@ -152,7 +155,7 @@ def _files(source: str, kind: str, shipped: str) -> Path:
 
 
 def _transformer(directory: Path) -> Path:
-    """Where a sentence encoder has its transformer: in the folder of its first module; else the directory itself."""
+    """Return the folder of a sentence encoder's transformer, that of its first module; else the directory itself."""
     if not (directory / "modules.json").is_file():
         return directory
     modules = json.loads((directory / "modules.json").read_bytes())
@@ -160,7 +163,7 @@ def _transformer(directory: Path) -> Path:
 
 
 def _rows(directory: Path) -> int | None:
-    """How many tokens the model knows by its configuration; None where that does not say."""
+    """Return the vocabulary size of the model's configuration; None if it names none."""
     if not (directory / "config.json").is_file():
         return None
     told = json.loads((directory / "config.json").read_bytes())
@@ -170,7 +173,7 @@ def _rows(directory: Path) -> int | None:
 
 
 def _heights(directory: Path) -> set[int]:
-    """First dimensions of the weights that are here, by the headers of their files."""
+    """Return the first dimensions of the local weights, from the headers of their files."""
     from safetensors import safe_open
 
     found = set()

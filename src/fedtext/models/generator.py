@@ -1,12 +1,12 @@
-"""What algorithms ask of a model that writes text, wherever its weights are.
+"""Interfaces of models that write text, wherever their weights are.
 
-Weights on this machine are one generator (`fedtext.generation.generators.local`), a server that speaks OpenAI's API is
-another (`fedtext.generation.generators.endpoint`). An algorithm that only asks for texts takes a `Generator`. One that
-trains the model takes a `TrainableGenerator`, and what tells it in messages what to write takes a `ChatGenerator`. A
-run that would give either anything else is refused before it starts (`fedtext.wiring.hooks.preflight`).
+Weights on this machine are one generator (`fedtext.generation.generators.local`), a server with OpenAI's API is another
+(`fedtext.generation.generators.endpoint`). An algorithm that only needs texts takes a `Generator`. One that trains the
+model takes a `TrainableGenerator`, and one that sends chat messages takes a `ChatGenerator`. A run that would give an
+algorithm another kind is refused before it starts (`fedtext.wiring.hooks.preflight`).
 
-- What stands around a sample besides the request: whether it answers a message, what opens it and what ends it.
-- Words that a generator is to write more or less often than it would.
+`Framing` is the prompt template around a sample: whether it answers a message, what opens it and what ends it.
+`WordWeights` are words that a generator is to write more or less often than it would.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LEAD = re.compile(r'\s*(?:[^"“\n]*:[ \t]*\n\s*)?["“]')  # of an answer that 
 
 @dataclass(frozen=True)
 class Framing:
-    """How a request is put to a model, and where the sample begins and ends.
+    """Prompt template: how a request is put to a model, and where the sample begins and ends.
 
     Attributes:
         chat: Whether a request is a user's message that is answered, or the beginning of a text that goes on.
@@ -46,34 +46,34 @@ class Framing:
     opening: str = ""
     lead: str = ""
     closing: str = ""
-    plea: str = ""
+    format_instruction: str = ""
     stops: tuple[str, ...] = ()
     begun: tuple[str, ...] = ()
     letter_first: bool = False
 
     def message(self, request: str, number: int = 0) -> str:
-        """The request of this number to a model whose answer cannot be opened."""
+        """Return the chat message of the request with this number, for a model whose answer cannot be opened by us."""
         begun = f'Begin it with "{self.begun[number]}".' if self.begun else ""
-        return " ".join(filter(None, [request, begun, self.plea]))
+        return " ".join(filter(None, [request, begun, self.format_instruction]))
 
     def before(self, number: int) -> str:
-        """What we write of the sample of this request, behind `opening`; the model goes on with it."""
+        """Return the beginning of this request's sample that we write, behind `opening`; the model continues it."""
         return f"{'' if self.chat else self.lead}{self.begun[number]}" if self.begun else ""
 
     def opened(self, answer: str) -> str:
-        """An answer that its writer opened, as if we had: without what leads to the quotation, where it has one."""
+        """Return an answer without the words that introduce its quotation, as if we had opened it ourselves."""
         return LEAD.sub("", answer, count=1) if self.opening and LEAD.match(answer) else answer
 
 
 @dataclass(frozen=True)
 class WordWeights:
-    """What is added to the log-probability of a word when it could come next, in nats; other words have 0.
+    """Additive bias on the log-probability of words, in nats; other words have 0.
 
-    A word is as `fedtext.embedding.words` finds it, in small letters: letters and digits, a mark, or a line's end.
+    A word is as `fedtext.embedding.words` finds it, in lower case: letters and digits, a mark, or a line's end.
 
     Attributes:
-        anywhere: Wherever the word stands.
-        first: Where a text begins with it.
+        anywhere: Bias wherever the word stands.
+        first: Bias where a text begins with the word.
     """
 
     anywhere: Mapping[str, float] = field(default_factory=dict)
@@ -86,13 +86,13 @@ class Generator(Protocol):
 
     @property
     def identity(self) -> str:
-        """Which model this is, in one line without secrets: for reports, errors and tables."""
+        """The model's name in one line without secrets: for reports, errors and tables."""
 
     def length_tokenizer(self) -> PreTrainedTokenizerBase:
-        """The tokenizer in whose tokens the lengths of its texts are counted."""
+        """Return the tokenizer by whose tokens the lengths of texts are counted."""
 
     def own(self, sampler: Sampler) -> Sampler:
-        """The sampler with what was settled for this generator alone: a temperature, the form that it is asked in."""
+        """Return the sampler with the settings of this generator alone, such as its temperature and prompt template."""
 
     def write(
         self,
@@ -104,47 +104,47 @@ class Generator(Protocol):
         seed: int,
         label: str,
     ) -> list[list[str]]:
-        """`responses` raw texts for every request, in the requests' order.
+        """Return `responses` raw texts for every request, in the requests' order.
 
         Args:
-            requests: What is asked; never text that is private, for a generator may be a server.
-            framing: What stands around a sample. A response begins after its opening, and may end before its `stop`,
-                with it or behind it.
-            responses: Texts a request, at least 1.
-            sampler: How they are drawn.
-            seed: Of the draws. Equal seeds give equal texts on one machine, from a server as far as it heeds seeds.
-            label: Names the progress bar.
+            requests: The requests; never private text, for a generator may be a server.
+            framing: Prompt template around a sample. A response begins after its opening, and may end before its
+                `stop`, with it or behind it.
+            responses: Texts per request, at least 1.
+            sampler: Settings of token sampling.
+            seed: Seed of token sampling. Equal seeds give equal texts on one machine; a server may ignore seeds.
+            label: Name of the progress bar.
 
         Raises:
             ValueError: The model cannot serve the request.
-            OSError: It is not there, or does not answer.
+            OSError: The model does not exist, or does not respond.
         """
 
 
 @runtime_checkable
 class ChatGenerator(Generator, Protocol):
-    """A generator that answers messages, so that it can be told what to write."""
+    """A generator that answers chat messages, so that it follows instructions."""
 
 
 @runtime_checkable
 class TrainableGenerator(Generator, Protocol):
-    """A generator whose weights are here, so that low-rank adapters of it can be trained."""
+    """A generator whose weights are local, so that low-rank adapters of it can be trained."""
 
     @property
     def source(self) -> str:
         """The public checkpoint under every adapter: `bundled:<name>`, a directory or a Hugging Face id."""
 
     def with_adapter(self, path: Path | None) -> Self:
-        """The same public model with the adapter in `path`."""
+        """Return the same public model with the adapter in `path`."""
 
-    def favouring(self, words: Sequence[WordWeights]) -> Self:
-        """The same generator, which favours these words in all that it is asked, or the n-th in the n-th request."""
+    def with_word_weights(self, words: Sequence[WordWeights]) -> Self:
+        """Return the same generator with word weights: one for all requests, or the n-th for the n-th request."""
 
     def load(self, merge_adapter: bool = True) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-        """Model, in evaluation mode on its device, and tokenizer."""
+        """Load the model, in evaluation mode on its device, and the tokenizer."""
 
-    def beginnings(self, requests: Sequence[str], framing: Framing) -> list[str]:
-        """What the model reads before each sample, opening included: what a completion is trained to follow."""
+    def completion_prompts(self, requests: Sequence[str], framing: Framing) -> list[str]:
+        """Return the model's input before each sample, opening included: the prompts of training completions."""
 
     def ending(self, framing: Framing) -> str:
-        """What ends a sample when the model is trained on it: the framing's closing, and the end of its turn."""
+        """Return the text that ends a sample in training: the framing's closing, and the end of its turn."""

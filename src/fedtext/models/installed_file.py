@@ -13,7 +13,7 @@ from fedtext.system.errors import InputError, MissingFileError
 
 
 def installed_file(what: str, distribution: str, name: str, sha256: str, remedy: str) -> Path:
-    """Path of the file `name` that `distribution` installed; `what` and `remedy` are said in errors.
+    """Return the path of the file `name` that `distribution` installed; errors mention `what` and `remedy`.
 
     Raises:
         FileNotFoundError: The distribution is not installed, or holds no such file.
@@ -31,7 +31,7 @@ def installed_file(what: str, distribution: str, name: str, sha256: str, remedy:
 
 
 def check_sha256(path: Path, expected: str, what: str, remedy: str) -> None:
-    """Refuses a file whose bytes are not the expected ones."""
+    """Raise an error if the file's SHA-256 is not the expected one."""
     with path.open("rb") as file:
         actual = hashlib.file_digest(file, "sha256").hexdigest()
     if actual != expected:

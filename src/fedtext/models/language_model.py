@@ -1,11 +1,8 @@
-"""Language models, causal and masked, behind one face.
+"""Causal and masked language models behind one interface: bundled, in a local directory, or on the Hugging Face hub.
 
-Language models behind one face: shipped with a package, in a local directory, or on the Hugging Face hub.
-
-Only safetensors weights are read, never a pickle. A model lands on the GPU in bfloat16 where there is one, else on the
-CPU in float32; an adapter is merged into the weights so that decoding with it costs what decoding without it costs.
-
-Masked language models behind one face: a local directory or a Hugging Face id; none is shipped with the package.
+Only safetensors weights are read, never a pickle. A model is loaded on the GPU in bfloat16 if there is one, else on the
+CPU in float32. An adapter is merged into the weights, so that decoding with it is as fast as decoding without it.
+Masked language models come from a local directory or the hub; none is bundled.
 """
 
 from __future__ import annotations
@@ -20,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from fedtext.models import smollm2
 from fedtext.models.source import BUNDLED, SHIPPED, Place, check_weights, find_model, unreadable
-from fedtext.system.errors import InputError, MissingFileError, meant
-from fedtext.system.hardware import bfloat16_pays, compute_device
+from fedtext.system.errors import InputError, MissingFileError, did_you_mean
+from fedtext.system.hardware import compute_device, is_bfloat16_faster
 from fedtext.system.precision import round_to_bfloat16
 from fedtext.system.progress import without_library_bars
 
@@ -34,31 +31,31 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
-ALL_WEIGHTS = "all_weights.safetensors"  # where a training moved the model's own weights, and no adapter's
+ALL_WEIGHTS = "all_weights.safetensors"  # all weights after full fine-tuning, without an adapter
 
 
 def bundled(name: str) -> str:
-    """Directory of the language model `name` that is shipped with the package.
+    """Return the directory of the language model `name` that is bundled with the package.
 
     Raises:
-        FileNotFoundError: Nothing is shipped under that name.
+        FileNotFoundError: There is no bundled model of that name.
     """
     root = Path(str(files("fedtext"))) / "bundled"
     directory = root / name
     if not (directory / "config.json").is_file():
         there = sorted(path.parent.name for path in root.glob("*/config.json"))
         raise MissingFileError(
-            f"bundled language model '{name}' is not shipped here: {meant(name, there, 'none is')} If it should be, re"
-            "install the package, or rebuild the models with `kedro run --pipelines pretrain`"
+            f"bundled language model '{name}' is not shipped here: {did_you_mean(name, there, 'none is')} If it "
+            "should be, reinstall the package, or rebuild the models with `kedro run --pipelines pretrain`"
         )
     return str(directory)
 
 
 def place_of(source: str) -> str:
-    """The source, or the directory of a model that comes with the package (`bundled:<name>`) or another (`smollm2`).
+    """Return the source, or the directory of an installed model (`bundled:<name>` or `smollm2`).
 
     Raises:
-        OSError: What is named is not installed.
+        OSError: The model is not installed.
         ValueError: Its weights are not the published ones.
     """
     if source == smollm2.NAME:
@@ -68,7 +65,7 @@ def place_of(source: str) -> str:
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """A language model's tokenizer without its weights: what cuts samples and counts their length.
+    """A language model's tokenizer without its weights; it cuts samples and counts their length.
 
     Attributes:
         source: `bundled:<name>`, `smollm2`, a local directory, or a Hugging Face id.
@@ -77,10 +74,10 @@ class Tokenizer:
     source: str
 
     def load(self) -> PreTrainedTokenizerBase:
-        """The tokenizer: left padding, and the token of a text's end, or else beginning, for padding where it has none.
+        """Load the tokenizer, with left padding; the padding token defaults to that of a text's end, or else beginning.
 
         Raises:
-            OSError: It is not there, or not complete.
+            OSError: It does not exist, or is not complete.
         """
         from transformers import AutoTokenizer
 
@@ -108,18 +105,18 @@ class LanguageModel:
     adapter: Path | None = None
 
     def with_adapter(self, path: Path | None) -> Self:
-        """The same public model with the adapter in `path`."""
+        """Return the same public model with the adapter in `path`."""
         return replace(self, adapter=path)
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
-        """Its tokenizer."""
+        """Return the model's tokenizer."""
         return Tokenizer(self.source).load()
 
     def load(self, merge_adapter: bool = True) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-        """Model, in evaluation mode on its device, and tokenizer; without merging, the model is a `PeftModel`.
+        """Load the model, in evaluation mode on its device, and the tokenizer; without merging, it is a `PeftModel`.
 
         Raises:
-            OSError: The source or the adapter is not there, not complete, or has no safetensors weights.
+            OSError: The source or the adapter does not exist, is not complete, or has no safetensors weights.
             ValueError: A weight of either is NaN or infinite.
         """
         tokenizer = self.tokenizer()
@@ -128,7 +125,7 @@ class LanguageModel:
         if self.adapter is not None:
             whole = (Path(self.adapter) / ALL_WEIGHTS).is_file()
             if not whole:
-                _tell_other_base(self.source, Path(self.adapter))
+                _warn_of_other_base(self.source, Path(self.adapter))
             model = (_with_weights if whole else _with_adapter)(model, Path(self.adapter))
             check_weights(model, f"adapter '{self.adapter}'", "lower the learning rate that it was trained with")
             if merge_adapter and not whole:
@@ -137,8 +134,8 @@ class LanguageModel:
 
 
 def context_length(model: PreTrainedModel) -> int | None:
-    """The most tokens that `model` reads at once, None if its configuration names no limit."""
-    limit: int | None = getattr(model.config, "max_position_embeddings", None)  # GPT-2's n_positions answers to it too
+    """Return the largest number of tokens that `model` reads at once, None if its configuration names no limit."""
+    limit: int | None = getattr(model.config, "max_position_embeddings", None)  # also gives GPT-2's n_positions
     return limit
 
 
@@ -151,7 +148,7 @@ def _read_weights(source: str) -> PreTrainedModel:
     from transformers import AutoModelForCausalLM
 
     device = compute_device()
-    dtype = torch.bfloat16 if device.type == "cuda" and bfloat16_pays(device) else torch.float32
+    dtype = torch.bfloat16 if device.type == "cuda" and is_bfloat16_faster(device) else torch.float32
     place = _place(source)
     try:
         with without_library_bars():
@@ -171,19 +168,20 @@ def _read_weights(source: str) -> PreTrainedModel:
     return model.to(device)
 
 
-def _tell_other_base(source: str, adapter: Path) -> None:
-    """A warning where an adapter was trained on a model of another name: one of the same shape takes it all the same.
+def _warn_of_other_base(source: str, adapter: Path) -> None:
+    """Warn if an adapter was trained on a model of another name; a model of the same shape would accept it.
 
-    No refusal, for a directory may have been moved, and its name is all that an adapter keeps of it.
+    It is a warning and no error, for the directory may have been moved, and an adapter stores only the name of its
+    base.
     """
     file = adapter / "adapter_config.json"
-    told = json.loads(file.read_bytes()).get("base_model_name_or_path") if file.is_file() else None
-    if told and _name(told) != _name(source):
-        LOG.warning("adapter '%s' was trained on %s, and is laid over %s: are they the same?", adapter, told, source)
+    base = json.loads(file.read_bytes()).get("base_model_name_or_path") if file.is_file() else None
+    if base and _name(base) != _name(source):
+        LOG.warning("adapter '%s' was trained on %s, and is laid over %s: are they the same?", adapter, base, source)
 
 
 def _name(source: str) -> str:
-    """Of a directory or an id its last part, without a revision."""
+    """Return the last part of a directory or an id, without a revision."""
     return Path(source.removeprefix(BUNDLED)).name.partition("@")[0]
 
 
@@ -201,7 +199,7 @@ def _with_adapter(model: PreTrainedModel, adapter: Path) -> PeftModel:
 
 
 def _with_weights(model: PreTrainedModel, directory: Path) -> PreTrainedModel:
-    """The model with its own weights replaced by the trained ones, in its own precision."""
+    """Return the model with its weights replaced by the trained ones, in its own precision."""
     import torch
     from safetensors.torch import load_file
 
@@ -213,7 +211,7 @@ def _with_weights(model: PreTrainedModel, directory: Path) -> PreTrainedModel:
 
 
 def _merged(model: PeftModel) -> PreTrainedModel:
-    """Weights plus the adapter's update, added in float32, without the adapter's layers."""
+    """Return the model with the adapter's update added in float32, without the adapter's layers."""
     import torch
     from peft.tuners.lora import LoraLayer
 
@@ -226,7 +224,7 @@ def _merged(model: PeftModel) -> PreTrainedModel:
 
 
 def _rounded(values: Tensor, dtype: torch.dtype) -> Tensor:
-    """Float32 values as they are written into weights of `dtype`: a small update survives bfloat16 on average."""
+    """Convert float32 values to weights of `dtype`; a small update survives bfloat16 on average."""
     import torch
 
     return round_to_bfloat16(values) if dtype == torch.bfloat16 else values
@@ -242,10 +240,10 @@ class MaskedModel:
     source: str
 
     def load(self) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-        """Model, in evaluation mode on its device, and tokenizer. Only safetensors weights are read.
+        """Load the model, in evaluation mode on its device, and the tokenizer; only safetensors weights are read.
 
         Raises:
-            OSError: The source is not there, not complete, or its tokenizer knows no mask.
+            OSError: The source does not exist, is not complete, or its tokenizer has no mask token.
             ValueError: A weight is NaN or infinite.
         """
         from transformers import AutoModelForMaskedLM, AutoTokenizer

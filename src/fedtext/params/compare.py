@@ -9,7 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from fedtext.params import Parameters, Seed, words
 from fedtext.params.conditions import BESIDE, CONDITIONS
-from fedtext.system.errors import InputError, meant
+from fedtext.system.errors import InputError, did_you_mean
 
 
 class Entry(Parameters):
@@ -65,7 +65,7 @@ class Claims(Parameters):
                 if side not in entries and side not in BESIDE:
                     raise InputError(
                         f"the claim {claim.says!r} is about {side!r}, no entry of compare.entries: "
-                        f"{meant(side, {*entries, *BESIDE}, 'add the entry')}"
+                        f"{did_you_mean(side, {*entries, *BESIDE}, 'add the entry')}"
                     )
 
 
@@ -104,12 +104,14 @@ class Compare(Parameters):
                 "add an entry"
             )
             raise InputError(
-                f"compare.algorithms names {', '.join(unknown)}: {meant(unknown[0], {*self.entries, *known}, among)}"
+                f"compare.algorithms names {', '.join(unknown)}: "
+                f"{did_you_mean(unknown[0], {*self.entries, *known}, among)}"
             )
         for name, entry in self.chosen.items():
             if entry.algorithm not in known:
                 raise InputError(
-                    f"compare.entries.{name} is of algorithm {entry.algorithm!r}: {meant(entry.algorithm, known)}"
+                    f"compare.entries.{name} is of algorithm {entry.algorithm!r}: "
+                    f"{did_you_mean(entry.algorithm, known)}"
                 )
 
     @property

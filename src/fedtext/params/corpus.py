@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from fedtext.params import Parameters, Seed, each_once, words
-from fedtext.system.errors import InputError, meant
+from fedtext.system.errors import InputError, did_you_mean
 
 # Data sets of papers, read from local files in the form in which they were published (fedtext.corpora.published).
 PublishedName = Literal[
@@ -147,7 +147,7 @@ class Corpus(Parameters):
             if column not in DOCSTRING_COLUMNS:
                 raise InputError(
                     f"corpus.code_columns names {column!r}, which docstrings do not have: "
-                    f"{meant(column, DOCSTRING_COLUMNS)}"
+                    f"{did_you_mean(column, DOCSTRING_COLUMNS)}"
                 )
         return self
 

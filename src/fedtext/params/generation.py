@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, field_validator
 
 from fedtext.params import Parameters
 from fedtext.params.corpus import Openings, as_phrase
-from fedtext.system.errors import InputError, meant
+from fedtext.system.errors import InputError, did_you_mean
 
 SPARE = 0.02
 PromptName = Literal["list", "chat", "labelled"]
@@ -30,7 +30,7 @@ def as_prompt(prompt: str, parameter: str = "generation.prompt") -> str:
         return prompt
     if prompt.count(TEXT) != 1:
         page = f"no page with {TEXT} in it once (as 'My question about {TOPIC}: {TEXT}')"
-        raise InputError(f"{parameter} is {prompt!r}, {page} and no form: {meant(prompt, PROMPT_NAMES)}")
+        raise InputError(f"{parameter} is {prompt!r}, {page} and no form: {did_you_mean(prompt, PROMPT_NAMES)}")
     return prompt.replace("\\n", "\n")
 
 

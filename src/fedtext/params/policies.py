@@ -12,7 +12,7 @@ from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.generation import Sampler
 from fedtext.params.training import PairTokens
-from fedtext.system.errors import InputError, meant
+from fedtext.system.errors import InputError, did_you_mean
 
 JudgeKind = Literal["rule", "reward", "model"]
 TRAINED = (SFT_ONLY.name, RANDOM_POLICY.name, LONGEST_POLICY.name)  # baselines that are policies of their own
@@ -74,7 +74,7 @@ class Policies(Parameters):
     def _known(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for name in value:
             if name not in TRAINED:
-                raise InputError(f"policies.controls names {name!r}: {meant(name, TRAINED)}")
+                raise InputError(f"policies.controls names {name!r}: {did_you_mean(name, TRAINED)}")
         return value
 
     def judged_by(self, corpus: Corpus, *, priced: bool) -> JudgeKind | None:

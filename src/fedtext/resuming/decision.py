@@ -3,14 +3,12 @@
 A node is up to date if all its saved outputs hold exactly the bytes that its record names, and the record's parts -
 parameter values, input contents, code, library versions, catalog settings - are today's. Inputs count by content: a
 rebuilt input that came out the same rebuilds nothing further, a changed one rebuilds all that read it. Of parameters
-the fields count that the node read when it ran (fedtext.params.reading). So a run is never a mixture of old and new,
-whatever was killed, changed or deleted in between.
+only the fields count that the node read when it ran (fedtext.params.reading). So a run is never a mixture of old and
+new, whatever was killed, changed or deleted in between.
 
-Two node tags change this. `keep`: however code, libraries and catalog change, the node runs only where its output is
-missing or altered or its parameters or inputs changed, and an output without a record is taken over (a secret key must
-survive). `reads_installed_packages` adds every installed distribution to what the node depends on.
-
-What a Kedro dataset holds, as seen from outside: where its content lies and which settings shape it.
+Two node tags change this. A node with `keep` runs only if its output is missing or altered, or its parameters or inputs
+changed; changes of code, libraries and catalog do not count, and an output without a record is accepted (a secret key
+must survive). `reads_installed_packages` adds every installed distribution to what the node depends on.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ NOT_SHAPING = {"filepath", "path", "metadata", "credentials", "version", "datase
 
 
 def content(dataset: AbstractDataset[Any, Any]) -> Path | str | None:
-    """Where a dataset's content lies, a name that stands for it, or None if neither can be told."""
+    """Return where a dataset's content lies, or a name that identifies it; None if neither is known."""
     inner = getattr(dataset, "_dataset", dataset)
     if callable(identity := getattr(inner, "identity", None)):
         found: Path | str = identity()
@@ -56,7 +54,7 @@ def content(dataset: AbstractDataset[Any, Any]) -> Path | str | None:
 
 
 def settings(dataset: AbstractDataset[Any, Any]) -> dict[str, str]:
-    """A dataset's catalog settings that shape its content: not where it lies, what it is called, or who may read it."""
+    """Return a dataset's catalog settings that shape its content, without its path, name and access rights."""
     inner = getattr(dataset, "_dataset", dataset)
     if callable(shaping := getattr(inner, "shaping", None)):
         return {"type": _class_name(inner), **shaping()}
@@ -66,7 +64,7 @@ def settings(dataset: AbstractDataset[Any, Any]) -> dict[str, str]:
 
 
 def model_name(dataset: AbstractDataset[Any, Any]) -> str | None:
-    """How a public model is named where people read it; None of what is no model."""
+    """Return a public model's name for reports; None for other datasets."""
     named: str | None = getattr(getattr(dataset, "_dataset", dataset), "model_name", None)
     return named
 
@@ -79,10 +77,10 @@ UNIDENTIFIED = "unidentified"
 
 
 class Resumption:
-    """Decides and records, node by node, in the order of the run.
+    """Decides which nodes run and records finished ones, node by node, in the order of the run.
 
     Args:
-        pipeline: What is run.
+        pipeline: The pipeline that is run.
         catalog: Its datasets.
         store: The records of the data root.
         package: The project's package; a node's code version is read from it.
@@ -102,7 +100,7 @@ class Resumption:
         self._read: dict[str, set[str]] = {}
 
     def reason_to_run(self, node: Node) -> str | None:
-        """Why `node` must run, in words; None if it is up to date or its unsaved outputs are not asked for yet."""
+        """Return why `node` must run; None if it is up to date or no later node needs its unsaved outputs yet."""
         saved = self._saved(node.outputs)
         if not node.outputs or (set(node.outputs) - set(saved)) & self._wanted:
             return "its output is not saved"
@@ -130,7 +128,10 @@ class Resumption:
         return None
 
     def parts(self, node: Node, read: Collection[str] | None = None) -> dict[str, str]:
-        """Digests of all that the node's outputs depend on, by name; of parameters the fields in `read`, or all."""
+        """Return the digests of all that the node's outputs depend on, by name.
+
+        Of parameters the fields in `read` count, or all if it is None.
+        """
         parts = {"wiring": text_digest(function_name(node), canonical([node._inputs, node._outputs, _bound(node)]))}
         parts["code"] = self._code_digest(node)
         parts["libraries"] = fingerprint.library_digest("fedtext")
@@ -143,12 +144,12 @@ class Resumption:
         return parts
 
     def begin(self, node: Node) -> None:
-        """Notes what `node` is about to be made from."""
+        """Record the present state of what `node` will be made from."""
         self._recipes[node.name] = self.parts(node)
 
     @contextmanager
     def watching(self, node: Node) -> Iterator[Node]:
-        """`node`, with a note of the fields it reads, from its function's first line until its results are saved."""
+        """Yield `node`, and record the fields that it reads until its results are saved."""
         read = self._read[node.name] = set[str]()
         with ExitStack() as stack:
 
@@ -160,7 +161,7 @@ class Resumption:
             yield node._copy(func=function)
 
     def commit(self, node: Node, seconds: float | None = None) -> None:
-        """Records `node` as done, after its last output was saved."""
+        """Record `node` as done, after its last output was saved."""
         read, parts = self._fields_read(node), self._recipes.get(node.name) or self.parts(node)
         for name in [] if read is None else set(node.inputs) - set(self._saved(node.inputs)):
             if parts[name] == self._input_digest(name):  # if not, a file that it names was changed meanwhile
@@ -182,20 +183,21 @@ class Resumption:
             self._store.commit(node.name, record)
 
     def made_with(self, node: Node) -> MadeWith:
-        """What the inputs of `node` were made from, by the records of the nodes that made them."""
+        """Return what the inputs of `node` were made from, by the records of the nodes that made them."""
         return MadeWith.together(self._of_inputs(node, None))
 
     def contradictions(self, node: Node) -> dict[str, tuple[Any, ...]]:
-        """Parameters that `node` would read at other values than the nodes that made its inputs: their values.
+        """Return the parameters of which `node` would read another value than the nodes that made its inputs.
 
-        In a run of all nodes there are none: what was made at another value is made anew.
+        Each comes with the values of those nodes. There are none in a run of all nodes, because results made at another
+        value are made again.
         """
         record = self._records[node.name]
         own = MadeWith.together(self._own(node, record.read if record else None))
         return self.made_with(node).contradicted_by(own)
 
     def _refresh(self, node: Node, record: NodeRecord) -> None:
-        """An up to date result would be made the same today, so today's values are those it tells of."""
+        """Update the record of an up-to-date node to today's values, at which it would give the same result."""
         today, had = self._made_with(node, record.read), record.made_with
         if today == had or (had is not None and not set(today.unrecorded) <= set(had.unrecorded)):
             return
@@ -206,7 +208,7 @@ class Resumption:
         return MadeWith.together([*self._own(node, read), *self._of_inputs(node, read)])
 
     def _own(self, node: Node, read: Collection[str] | None) -> Iterator[MadeWith]:
-        """Parameters and public models that the node takes itself."""
+        """Yield the parameters and public models that the node reads itself."""
         for name in node.inputs:
             if _is_parameter(name):
                 value = self._dataset(name).load()
@@ -226,27 +228,27 @@ class Resumption:
                 yield found
 
     def _of_saved(self, name: str, maker: Node | None) -> MadeWith | None:
-        """By the record that names what is saved under `name` now; None if no node makes it."""
+        """Return the record values of the data saved under `name`; None if no node makes it."""
         makers = self._elsewhere.get(name, []) if maker is None else [self._records[maker.name]]
         if not makers and name not in self._made:
             return None
         digest = self._content_digest(name)
-        told = [record.made_with for record in makers if record is not None and record.outputs.get(name) == digest]
-        return next((found for found in told if found is not None), MadeWith(unrecorded=(name,)))
+        recorded = [record.made_with for record in makers if record is not None and record.outputs.get(name) == digest]
+        return next((found for found in recorded if found is not None), MadeWith(unrecorded=(name,)))
 
     @cached_property
     def _elsewhere(self) -> dict[str, list[NodeRecord]]:
         return self._store.makers()
 
     def unsaved_inputs(self, node: Node) -> list[Node]:
-        """Nodes of this pipeline that must run again because `node` reads what they made and nobody saved."""
+        """Return the nodes of this pipeline that must run again because `node` reads their unsaved outputs."""
         return [self._makers[name] for name in self._unsaved(node) if not self._dataset(name).exists()]
 
     def _unsaved(self, node: Node) -> list[str]:
         return [name for name in node.inputs if name in self._makers and not self._saved([name])]
 
     def _fields_read(self, node: Node) -> set[str] | None:
-        """What `node`, and the makers of what it was given unsaved, have read; None if one of them was not watched."""
+        """Return the parameter fields that `node` and the makers of its unsaved inputs read; None if not recorded."""
         found = [self._read.get(node.name), *(self._fields_read(self._makers[name]) for name in self._unsaved(node))]
         return None if None in found else set[str]().union(*(read for read in found if read is not None))
 
@@ -302,13 +304,13 @@ def _function(node: Node) -> Callable[..., Any]:
 
 
 def function_name(node: Node) -> str:
-    """Dotted name of the function behind a node, without decorators and fixed arguments."""
+    """Return the dotted name of the function behind a node, without decorators and fixed arguments."""
     function = _function(node)
     return f"{function.__module__}.{function.__qualname__}"
 
 
 def _bound(node: Node) -> list[str]:
-    """What is fixed beside the inputs: arguments of a `functools.partial`, and the settings in a closure."""
+    """Return a node's fixed arguments: those of a `functools.partial`, and the settings in a closure."""
     function = node.func
     if isinstance(function, functools.partial):
         return [repr(function.args), repr(function.keywords)]

@@ -1,4 +1,4 @@
-"""What a result depends on, as digests: parameter values, file contents, library versions.
+"""Digests of what a result depends on: parameter values, file contents, library versions.
 
 Files are digested by content, never by name or time: a moved data root stays valid, a changed byte does not. A file
 whose inode, size and times are those of an earlier digest is not read again.
@@ -29,19 +29,20 @@ NOT_SHAPING = {'extra == "dev"', 'extra == "endpoint"'}  # tools, and the client
 
 
 def canonical(value: Any) -> str:
-    """JSON of a parameter value, equal for equal values: sorted keys, models as their fields."""
+    """Return the JSON of a parameter value, equal for equal values: keys are sorted, and models are their fields."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), default=_plain)
 
 
 def text_digest(*parts: str) -> str:
-    """SHA-256 of the parts, each set off from the next."""
+    """Return the SHA-256 of the parts, each separated from the next."""
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
 
 def narrowed(value: Any, read: Collection[str]) -> Any:
-    """A parameter's value without the fields that are not in `read` (fedtext.params.reading).
+    """Return a parameter's value without the fields that are not in `read` (fedtext.params.reading).
 
-    Whose model a value is stays, for another model would have been read otherwise; what is no `Parameters` stays whole.
+    The class of a model is kept, for another class may read its fields differently. A value that is no `Parameters` is
+    kept whole.
     """
     if isinstance(value, Parameters):
         name = type(value).__qualname__
@@ -57,17 +58,17 @@ def narrowed(value: Any, read: Collection[str]) -> Any:
 
 
 class FileDigests:
-    """SHA-256 of files and directories, remembered by what the file system says of them.
+    """SHA-256 of files and directories, cached by their file system metadata.
 
     Args:
-        known: Remembered digests by stat key, from earlier runs.
+        known: Cached digests by stat key, from earlier runs.
     """
 
     def __init__(self, known: Mapping[str, str] | None = None) -> None:
         self._known = dict(known or {})
 
     def of(self, path: Path) -> str:
-        """Digest of a file's content or of a directory's relative paths and contents; `missing` for neither."""
+        """Return the digest of a file's content or of a directory's paths and contents; `missing` for neither."""
         if path.is_dir():
             inside = sorted(p for p in path.rglob("*") if p.is_file())
             return text_digest("directory", *(f"{p.relative_to(path).as_posix()}\x1e{self.of(p)}" for p in inside))
@@ -80,26 +81,26 @@ class FileDigests:
         return self._known[key]
 
     def persisted(self, path: Path) -> dict[str, str]:
-        """Stat keys and digests of the file, or of the files below the directory `path`."""
+        """Return stat keys and digests of the file, or of the files below the directory `path`."""
         files = [p for p in path.rglob("*") if p.is_file()] if path.is_dir() else [path]
         return {stat_key(p): self.of(p) for p in files if p.is_file()}
 
 
 def stat_key(path: Path) -> str:
-    """What changes whenever a file is written or replaced: device, inode, size, both times in nanoseconds."""
+    """Return metadata that change whenever a file is written: device, inode, size, both times in nanoseconds."""
     stat = os.stat(path)
     return f"{stat.st_dev}:{stat.st_ino}:{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ctime_ns}"
 
 
 def local_paths(value: Any, name: str = "") -> list[Path]:
-    """Existing local files and directories that a parameter's strings name: what they hold is an input too."""
+    """Return the existing local files and directories that a parameter names; their content is an input too."""
     return [path for _, path in named_paths(value, name)]
 
 
 def named_paths(value: Any, name: str = "") -> Iterator[tuple[str, Path]]:
-    """The same with the dotted name, below `name`, of the value that names each.
+    """Yield the paths of `local_paths`, each with the dotted name, below `name`, of the value that names it.
 
-    A plain word names one where the parameter's name ends in `path` or `dir`; elsewhere it is a word.
+    A plain word counts as a path only if the parameter's name ends in `path` or `dir`.
     """
     if isinstance(value, BaseModel):
         value = value.model_dump()
@@ -119,7 +120,7 @@ def named_paths(value: Any, name: str = "") -> Iterator[tuple[str, Path]]:
 
 @cache
 def library_digest(package: str) -> str:
-    """The interpreter's version and those of the distributions that shape what `package` makes."""
+    """Return the digest of the interpreter's version and those of the distributions that shape what `package` makes."""
     try:
         required = metadata.requires(package) or []
     except metadata.PackageNotFoundError:
@@ -137,7 +138,7 @@ def library_digest(package: str) -> str:
 
 @cache
 def installed_packages_digest() -> str:
-    """Every distribution on the import path with its version: what a node that reads their docstrings depends on."""
+    """Return the digest of every installed distribution and version, for nodes that read their docstrings."""
     found = {
         entry.name for directory in map(Path, sys.path) if directory.is_dir() for entry in directory.glob("*.dist-info")
     }
@@ -145,7 +146,7 @@ def installed_packages_digest() -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON does not know, by what it does: a date, a path or an enum as pydantic writes it."""
+    """Return JSON for a value that JSON does not know, in pydantic's form: a date, a path or an enum."""
     if isinstance(value, BaseModel):
         return value.model_dump()
     if isinstance(value, set | frozenset):

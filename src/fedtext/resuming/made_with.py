@@ -1,6 +1,6 @@
-"""What a result was made from: the values of parameters and the public models that its makers read.
+"""Provenance of a result: the values of parameters and the public models that its makers read.
 
-A record carries this from node to node, so that a report tells of what made its inputs, whoever runs the report.
+A record passes it from node to node, so that a report describes the nodes that made its inputs, in whichever run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fedtext.resuming.fingerprint import canonical
 
 
 class MadeWith(BaseModel):
-    """Values by name; a name has several where parts of one result were made at different ones.
+    """Values by name; a name has several if parts of a result were made at different ones.
 
     Attributes:
         parameters: By dotted name.
@@ -31,14 +31,14 @@ class MadeWith(BaseModel):
 
     @classmethod
     def of_parameter(cls, name: str, value: Any) -> Self:
-        """Of a node's input, as `params:popri` or `parameters`, and what it read of its value."""
+        """Return the provenance of a node's parameter input, such as `params:popri`, and the value it read."""
         plain = json.loads(canonical(value))
         leaves = _leaves(plain, "" if name == "parameters" else name.removeprefix("params:"))
         return cls(parameters={leaf: (found,) for leaf, found in leaves})
 
     @classmethod
     def together(cls, parts: Iterable[MadeWith]) -> Self:
-        """What all of the parts were made from."""
+        """Return the union of the parts' provenance."""
         parameters: dict[str, tuple[Any, ...]] = {}
         models: dict[str, tuple[str, ...]] = {}
         unrecorded: set[str] = set()
@@ -53,7 +53,7 @@ class MadeWith(BaseModel):
         )
 
     def contradicted_by(self, other: MadeWith) -> dict[str, tuple[Any, ...]]:
-        """Parameters that `other` has read at another value: theirs here."""
+        """Return the parameters that `other` read at another value, with the values here."""
         here = self.parameters.items()
         return {name: values for name, values in here if name in other.parameters and other.parameters[name] != values}
 
@@ -65,7 +65,7 @@ def _enter(known: dict[str, tuple[Any, ...]], found: Mapping[str, tuple[Any, ...
 
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """Values by dotted names; the name of a model, which `narrowed` leaves, is none."""
+    """Yield values by dotted names, without the name of a model that `narrowed` keeps."""
     if not isinstance(value, Mapping):
         yield name, value
         return

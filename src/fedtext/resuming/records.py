@@ -1,7 +1,7 @@
-"""What a data root remembers of its runs, below `<data_root>/.fedtext/`.
+"""Records of a data root's runs, below `<data_root>/.fedtext/`.
 
 - `nodes/<node>.json`: what the node's outputs were made from, written after the last of them: the commit marker.
-- `releases.jsonl`: every query that the private data here ever answered (fedtext.privacy.history).
+- `releases.jsonl`: every release from the private data here (fedtext.privacy.history).
 - `last_run.json`: the nodes of the run that was finished last, those that were up to date among them.
 - `lock`: held by the one run that may write.
 """
@@ -33,14 +33,14 @@ class DataRootBusyError(FedtextError):
 
 
 class NodeRecord(BaseModel):
-    """How a node's outputs came to be.
+    """How a node's outputs were made.
 
-    `parts` are the digests of all that they depend on, by name; `outputs` the digests of what was saved; `files` what
-    the file system says of the saved files, so that they need not be read again. `read` names the fields of parameters
-    that the node read, on which alone their parts stand; None if on all. `seconds` is the wall time of the run that
-    made them, kept here and not among the results, which must come out the same however long they take; None if
-    outputs that were found were taken over. `made_with` are the values behind the digests, those of all earlier nodes
-    too; None in a record of an earlier version.
+    `parts` are the digests of all that the outputs depend on, by name. `outputs` are the digests of what was saved.
+    `files` are the file system's metadata of the saved files, so that they need not be read again. `read` names the
+    parameter fields that the node read, on which alone its parts depend; None if on all. `seconds` is the wall time of
+    the run that made the outputs. It is kept here and not among the results, which must not depend on it; None if
+    existing outputs were accepted. `made_with` are the values behind the digests, including those of all earlier nodes;
+    None in a record of an earlier version.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -62,10 +62,10 @@ class Store:
     @classmethod
     @contextmanager
     def locked(cls, data_root: Path) -> Iterator[Self]:
-        """The store, for one run at a time; the lock goes when the process does, however it ends.
+        """Yield the store, for one run at a time; the system releases the lock when the process ends.
 
         Raises:
-            DataRootBusyError: another run holds it.
+            DataRootBusyError: Another run holds the lock.
         """
         store = cls(data_root)
         make_own_folder(store.root)  # digests and sizes of private data
@@ -80,22 +80,22 @@ class Store:
             yield store
 
     def node(self, name: str) -> NodeRecord | None:
-        """The node's record, or None if there is none that can be read."""
+        """Return the node's record, or None if there is none that can be read."""
         try:
             return NodeRecord.model_validate_json(self._node_file(name).read_bytes())
         except (FileNotFoundError, ValidationError):
             return None
 
     def commit(self, name: str, record: NodeRecord) -> None:
-        """Records the node as done."""
+        """Record the node as done."""
         write_text(self._node_file(name), record.model_dump_json(indent=1))
 
     def seconds(self) -> dict[str, float]:
-        """Wall time of every node that ran here, by name, whichever run it was."""
+        """Return the wall time of every node by name, from whichever run made its outputs."""
         return {name: record.seconds for name, record in self._records() if record.seconds is not None}
 
     def makers(self) -> dict[str, list[NodeRecord]]:
-        """Records of the nodes that have made each data set here, by its name, whichever run it was."""
+        """Return the records of the nodes that made each data set, by its name, in whichever run."""
         found: dict[str, list[NodeRecord]] = {}
         for _, record in self._records():
             for output in record.outputs:
@@ -106,12 +106,12 @@ class Store:
         names = sorted(unquote(file.stem) for file in (self.root / "nodes").glob("*.json"))
         return ((name, record) for name in names if (record := self.node(name)) is not None)
 
-    def note_run(self, nodes: Iterable[str]) -> None:
-        """Records a finished run: all nodes it was made of."""
+    def record_run(self, nodes: Iterable[str]) -> None:
+        """Record the nodes of a finished run."""
         write_text(self.root / "last_run.json", json.dumps(sorted(nodes), indent=1))
 
     def last_run(self) -> frozenset[str]:
-        """Nodes of the run that was finished last; none if none was."""
+        """Return the nodes of the run that finished last; empty if there was none."""
         path = self.root / "last_run.json"
         return frozenset(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else frozenset()
 

@@ -1,10 +1,10 @@
-"""Code versions as fine as names: a node depends on its function, on what that names, and on all that these import.
+"""Code versions of single functions: a node depends on its function, on what that names, and on all that these import.
 
-In the module where a function stands, what the function does not reach is left out: a node that draws a figure makes no
-other node of its file depend on figures. A module that is imported counts whole, with all that it imports, and a
-package with the templates beside its `__init__.py`. Comments, docstrings and layout do not count. Imports are read from
-the source, wherever in a file they stand, so modules must be imported by name (no `importlib` with a computed name), or
-be named as a string in a catalog entry.
+In the module of a function, code that the function does not reach is left out: a node that draws a figure makes no
+other node of its file depend on figures. An imported module counts whole, with all that it imports, and a package with
+the templates beside its `__init__.py`. Comments, docstrings and layout do not count. Imports are read from the source,
+anywhere in a file, so modules must be imported by name (no `importlib` with a computed name), or be named as a string
+in a catalog entry.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Statement:
     """A statement at the top of a module, or one name of an import there.
 
     Attributes:
-        code: What it says, without comments, docstrings and layout.
-        binds: Names that it gives the module; None for what counts whatever is asked for, such as a bare call.
+        code: Its source, without comments, docstrings and layout.
+        binds: Names that it binds in the module; None for a statement that always counts, such as a bare call.
         uses: Names that it mentions.
         imports: Dotted names that it imports: `from a import b` gives `a.b`, a module or something in `a`.
     """
@@ -58,31 +58,31 @@ class SourceTree:
         self._answers: dict[frozenset[str], str] = {}
 
     def __contains__(self, name: str) -> bool:
-        """Whether the named function, class or module stands here."""
+        """Return whether the named function, class or module exists here."""
         return any(self._with_parents(name))
 
     def digest(self, names: Iterable[str]) -> str:
-        """Digest of the named modules, functions and classes and all they depend on here; others are left out."""
-        asked = frozenset(names)
-        if asked not in self._answers:
-            found = self._reached(asked)
-            self._answers[asked] = text_digest(
+        """Return the digest of the named modules, functions and classes and of all they depend on in this package."""
+        key = frozenset(names)
+        if key not in self._answers:
+            found = self._reached(key)
+            self._answers[key] = text_digest(
                 *(f"{module}\x1e{_code(self._statements(module), found[module])}" for module in sorted(found)),
                 *(f"{path.name}\x1e{path.read_text('utf-8')}" for path in self._templates(found)),
             )
-        return self._answers[asked]
+        return self._answers[key]
 
     def closure(self, names: Iterable[str]) -> set[str]:
-        """Modules that what is named lives in or imports, directly or not, and the packages around them."""
+        """Return the modules that hold the names, those they import, directly or not, and the packages around them."""
         return set(self._reached(names))
 
     def _templates(self, modules: Iterable[str]) -> list[Path]:
-        """Those of the packages among `modules`."""
+        """Return the templates of the packages among `modules`."""
         files = [self._files[module] for module in sorted(modules)]
         return [path for file in files if file.name == "__init__.py" for path in sorted(file.parent.glob(TEMPLATES))]
 
     def _reached(self, names: Iterable[str]) -> dict[str, set[Statement]]:
-        """What counts of each module."""
+        """Return the statements of each module that count."""
         found: dict[str, set[Statement]] = {}
         waiting: list[tuple[str, str | None]] = []
         for name in names:
@@ -99,7 +99,7 @@ class SourceTree:
         return found
 
     def _with_parents(self, dotted: str) -> Iterator[str]:
-        """`a.b.C` -> `a`, `a.b`: those prefixes that are modules here."""
+        """Yield the prefixes of a dotted name that are modules here: for `a.b.C`, `a` and `a.b`."""
         parts = dotted.split(".")
         return (name for end in range(1, len(parts) + 1) if (name := ".".join(parts[:end])) in self._files)
 
@@ -109,13 +109,13 @@ class SourceTree:
 
 @cache
 def source_tree(package: str) -> SourceTree:
-    """The package's tree, read once a process."""
+    """Return the package's tree, read once a process."""
     return SourceTree(package)
 
 
 @cache
 def statements(path: Path, module: str) -> tuple[Statement, ...]:
-    """The module's top-level statements in order, imports name by name; read once a process."""
+    """Return the module's top-level statements in order, imports name by name; read once a process."""
     tree = ast.parse(path.read_bytes(), filename=str(path))
     home = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
     for part in ast.walk(tree):
@@ -157,7 +157,7 @@ def _targets(statement: ast.Import | ast.ImportFrom, home: list[str]) -> list[st
 
 
 def _reached_from(top: str | None, whole: tuple[Statement, ...]) -> set[Statement]:
-    """All statements, or those that the name `top`, if the module has it, stands on."""
+    """Return all statements, or those that the name `top`, if the module has it, depends on."""
     if top is None or not any(statement.binds and top in statement.binds for statement in whole):
         return set(whole)
     wanted, reached = {top}, set[Statement]()
@@ -172,7 +172,7 @@ def _code(whole: tuple[Statement, ...], reached: set[Statement]) -> str:
 
 
 def _top(name: str, home: str) -> str | None:
-    """`a.b.C.f` in the module `a.b`: `C`."""
+    """Return the top-level name in module `home` that `name` refers to: for `a.b.C.f` in `a.b`, `C`."""
     return name.removeprefix(home).lstrip(".").partition(".")[0] or None
 
 

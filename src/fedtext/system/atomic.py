@@ -1,9 +1,8 @@
-"""Writing so that nothing half-written is ever seen: a temporary name beside the target, fsync, rename.
+"""Atomic writes: a temporary file beside the target, fsync, rename.
 
 A process killed at any moment leaves either the old content or the new one. The temporary name is fixed per target, so
-the next write of the same target clears what a killed one left behind.
-
-JSON written member by member, so that what is written need not fit into memory.
+the next write of the same target removes what a killed one left behind. JSON is written member by member, so that the
+document need not fit into memory.
 """
 
 from __future__ import annotations
@@ -22,18 +21,21 @@ REPLACED = ".replaced-"
 
 
 def partial_path(target: Path) -> Path:
-    """Temporary name of `target`: in the same directory, so that the rename is one step, and with the same suffix."""
+    """Return the temporary path that a write of `target` uses.
+
+    It lies in the same directory, so that the rename is one step, and has the same suffix.
+    """
     return target.with_name(PARTIAL + target.name)
 
 
 def temporary_paths(target: Path) -> tuple[Path, Path]:
-    """All names that a write of `target` gives to what it makes or removes on its way."""
+    """Return all temporary paths that a write of `target` creates or removes."""
     return partial_path(target), target.with_name(REPLACED + target.name)
 
 
 @contextmanager
 def replacing_file(target: Path) -> Iterator[Path]:
-    """Yields a temporary path to write; on leaving it is synced to disk and renamed to `target`.
+    """Yield a temporary path to write; on leaving it is synced to disk and renamed to `target`.
 
     Raises:
         OSError: the disk is full; the message names the target, which keeps its old content.
@@ -41,7 +43,7 @@ def replacing_file(target: Path) -> Iterator[Path]:
     temporary = partial_path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        temporary.unlink(missing_ok=True)  # a killed write's, which may be another directory's file too (hard links)
+        temporary.unlink(missing_ok=True)  # left by a killed write; it may be hard-linked to another directory
         yield temporary
         _sync(temporary)
         os.replace(temporary, target)
@@ -54,9 +56,10 @@ def replacing_file(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_directory(target: Path) -> Iterator[Path]:
-    """Yields an empty temporary directory to fill; on leaving, its files are synced and it takes the name `target`.
+    """Yield an empty temporary directory to fill; on leaving, its files are synced and it takes the name `target`.
 
-    Between the two renames `target` is missing for an instant: seen after a kill, it is simply made again.
+    Between the two renames `target` is missing for an instant. A kill at that instant leaves no `target`, and the next
+    run makes it again.
     """
     temporary, replaced = temporary_paths(target)
     try:
@@ -79,7 +82,7 @@ def replacing_directory(target: Path) -> Iterator[Path]:
 
 
 def write_text(target: Path, text: str) -> None:
-    """Replaces `target` by `text` (UTF-8), all or nothing."""
+    """Replace `target` by `text` (UTF-8), all or nothing."""
     with replacing_file(target) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
@@ -93,7 +96,7 @@ def _sync(path: Path) -> None:
 
 
 def _name_full_disk(error: BaseException | None, target: Path) -> None:
-    """Raises an error naming the target and the remedy if a full disk or quota is what lies behind `error`."""
+    """Raise an error that names the target and the remedy if `error` was caused by a full disk or quota."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
             raise UnreadableFileError(
@@ -105,9 +108,9 @@ def _name_full_disk(error: BaseException | None, target: Path) -> None:
 
 
 def write_members(target: Path, brackets: str, members: Iterable[str]) -> int:
-    """Replaces `target` by the members, JSON already, a line each between `brackets` (`[]`, `{}`); how many there were.
+    """Write JSON members to `target`, one a line between `brackets` (`[]` or `{}`), and return their number.
 
-    All or nothing: an error while they are made leaves `target` as it was.
+    All or nothing: an error while members are produced leaves `target` as it was.
     """
     number = 0
     with replacing_file(target) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:

@@ -1,18 +1,15 @@
-"""Independent pieces of work side by side, a core each, and memory that is kept in the process.
+"""Independent pieces of work in parallel, one core each, and memory that is kept in the process.
 
-Independent pieces of work side by side on a CPU: one core a piece, one thread of torch's whatever else there is.
+torch spreads each small matrix product over all cores, and each product waits for the slowest core. Whole batches on
+one core each wait for nothing, which makes embedding 1.1 to 1.2 times as fast on two cores (benchmarks/embedding.py). A
+single piece gets one thread too: products that are split among threads may be rounded differently, and a result must
+depend neither on the number of cores nor on the number of pieces. The training of many clients gains from it too. That
+of one model does not: a small model's steps are too short for threads that take turns.
 
-torch spreads each small matrix product over all cores and waits at every one of them for the slower half. Whole batches
-on one core each wait for nothing, which makes embedding 1.1 to 1.2 times as fast on two cores (with other things, in
-benchmarks/embedding.py). A lone piece gets one thread too: products split among threads may be rounded differently, and
-what a piece gives must depend neither on how many cores there are nor on how many pieces come with it. Many clients'
-training gains from it too; one model's does not: a small model's steps are too short for threads that take turns.
-
-Keep freed memory in the process while a node is at work: large tensors otherwise cost fresh pages each time.
-
-Training and decoding on a CPU free and take the same tens of megabytes at every step; two fifths of the time of an
-untuned run went into page faults. Between nodes it goes back, or each kind of work would leave its own pieces behind
-and the main job end with 4.8 GiB. This is glibc's allocator; other C libraries are left as they are.
+While a node runs, freed memory is kept in the process. Training and decoding on a CPU free and allocate the same tens
+of megabytes at every step; two fifths of the time of an untuned run went into page faults. Between nodes the memory is
+returned, or each kind of work would leave its own pieces behind and the main job end with 4.8 GiB. This uses glibc's
+allocator; with other C libraries nothing changes.
 """
 
 from __future__ import annotations
@@ -35,10 +32,10 @@ R = TypeVar("R")
 
 
 def over_cores(work: Callable[[T], R], pieces: Iterable[T], count: int, device: torch.device) -> Iterator[R]:
-    """`work` of each of `count` pieces, in their order: as many at once as there are cores on a CPU, else one.
+    """Yield `work(piece)` for each of `count` pieces, in order: in parallel on a CPU, one after the other elsewhere.
 
-    Pieces are taken as they are needed, by the calling thread. What torch keeps for each thread, such as the inference
-    mode, is for `work` to set; on a CPU one thread of torch's own does each piece, a lone one too.
+    Pieces are taken as they are needed, by the calling thread. On a CPU each piece runs with one torch thread, also
+    when there is only one piece. Settings that torch keeps per thread, such as inference mode, are for `work` to set.
     """
     import torch
 
@@ -62,7 +59,7 @@ def _side_by_side(work: Callable[[T], R], pieces: Iterable[T], workers: int) -> 
 
 
 def per_thread(make: Callable[[], T]) -> Callable[[], T]:
-    """What `make` gives, made once for each thread that asks."""
+    """Return a function that calls `make` once per thread and then returns that thread's value."""
     own = threading.local()
 
     def of_this_thread() -> T:
@@ -75,9 +72,10 @@ def per_thread(make: Callable[[], T]) -> Callable[[], T]:
 
 
 def even_batches(order: Sequence[T], largest: int, multiple: int = 1) -> list[Sequence[T]]:
-    """`order` in the fewest batches of at most `largest`, none smaller than another by more than one.
+    """Split `order` into the fewest batches of at most `largest`, whose sizes differ by at most one.
 
-    Their number is a multiple of `multiple` where there is enough to fill them: then no core waits for the last one.
+    The number of batches is a multiple of `multiple` if there are enough items, so that no core waits for the last
+    batch.
     """
     count = -(-len(order) // max(largest, 1))
     count = min(-(-count // multiple) * multiple, len(order))
@@ -91,7 +89,7 @@ GROWN_BY_BYTES = 2**26
 
 
 def keep_freed_memory() -> bool:
-    """Tell glibc's allocator to serve large blocks from the heap and to give none back; False where it is not glibc."""
+    """Tell glibc's allocator to serve large blocks from the heap and to keep freed memory; False if it is not glibc."""
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError, TypeError):  # TypeError: Windows
@@ -100,8 +98,12 @@ def keep_freed_memory() -> bool:
     return all(mallopt(name, value) == 1 for name, value in settings)
 
 
-def give_freed_memory_back() -> bool:
-    """Return what is free to the system, from the middle of the heap too; False where nothing was, or not glibc."""
+def return_freed_memory() -> bool:
+    """Return free memory to the operating system, also from the middle of the heap.
+
+    Returns:
+        False if nothing was free, or if the C library is not glibc.
+    """
     try:
         trim = ctypes.CDLL(None).malloc_trim
     except (OSError, AttributeError, TypeError):  # TypeError: Windows

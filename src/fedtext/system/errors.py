@@ -1,11 +1,10 @@
-"""Errors meant for users: what is wrong, with its value, what helps, and what may have been meant.
+"""Errors meant for users: what is wrong, with its value, and what helps.
 
-Errors meant for users: each says what is wrong, with its value, and what helps.
+The user who starts a run sees that sentence alone (fedtext.system.refusal). Any other error is a fault, in this package
+or in a library, and keeps its traceback. Each class also derives from the built-in error that Python programmers
+expect.
 
-Whoever starts a run is told the sentence alone (fedtext.system.refusal); any other error is a fault, in this package or
-in a library, and keeps its traceback. Each kind is also the built-in error that Python's own habits ask for.
-
-What a misspelt name was meant to be, for the sentence that refuses it.
+`did_you_mean` suggests the known names nearest to a misspelt one.
 """
 
 from __future__ import annotations
@@ -15,27 +14,30 @@ from difflib import SequenceMatcher, get_close_matches
 
 
 class FedtextError(Exception):
-    """Base of all of them."""
+    """Base of all errors that are meant for users."""
 
 
 class InputError(FedtextError, ValueError):
-    """A parameter, an argument or what a file holds cannot be used as it is."""
+    """A parameter, an argument or the content of a file that cannot be used as it is."""
 
 
 class UnreadableFileError(FedtextError, OSError):
-    """A file, a model or a disk that a run needs cannot be read or written."""
+    """A file, a model or a disk that a run needs and that cannot be read or written."""
 
 
 class MissingFileError(UnreadableFileError, FileNotFoundError):
-    """It is not where it was looked for."""
+    """A file that is not at the expected place."""
 
 
-LISTED = 20  # names; more of them help nobody
-ALIKE, AS_NEAR = 0.6, 0.1  # of difflib's ratio: what is near, and how much less than the nearest is as near
+LISTED = 20  # names; a longer list is not read
+ALIKE, AS_NEAR = 0.6, 0.1  # difflib ratios: least for a near name, and the tolerance below the nearest
 
 
-def meant(name: object, known: Iterable[str], otherwise: str = "correct it") -> str:
-    """The remedy: the known names nearest to `name`; where none is near, all of them, or `otherwise` if too many."""
+def did_you_mean(name: object, known: Iterable[str], otherwise: str = "correct it") -> str:
+    """Return a remedy for a misspelt name: the known names nearest to `name`.
+
+    If none is near: all known names, or `otherwise` if there are too many to list.
+    """
     names = {one.casefold(): one for one in sorted({str(one) for one in known})}
     word = str(name).casefold()
     if near := get_close_matches(word, names, n=3, cutoff=ALIKE):

@@ -1,8 +1,8 @@
-"""The operating system's own refusal to let this process write to files, whichever library tries.
+"""The operating system's limit on file sizes, used to forbid this process all writes to files.
 
 POSIX has a limit on the size of the files that a process may make (`RLIMIT_FSIZE`). At zero, every write to a regular
-file fails with `EFBIG`, from Python as from C++ or Rust; pipes, terminals and sockets are not concerned. What is still
-possible is to make files that stay empty, and folders and links; and what waits in a buffer is written later.
+file fails with `EFBIG`, whichever library tries, in Python, C++ or Rust. Pipes, terminals and sockets are not affected.
+Empty files, folders and links can still be made. Text that waits in a buffer is written later.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ REFUSED = ("File too large", "file write failed", "disk I/O error", "database or
 
 
 class _Limit:
-    """The limit of the process, by how many blocks forbid writing and how many allow it, in whichever threads."""
+    """The process's limit: how many active blocks forbid writing and how many allow it, over all threads."""
 
     def __init__(self) -> None:
         self._lock, self._forbidding, self._allowing = Lock(), 0, 0
@@ -62,16 +62,16 @@ _limit = _Limit()
 
 @dataclass
 class RefusedWrites:
-    """Whether a write was refused, also one of which nobody was told; known in the main thread alone."""
+    """Flag that is set when a write was refused, also if a library hid the error; only the main thread sets it."""
 
     seen: bool = False
 
 
-def refuse_without_limit(private: str) -> None:
-    """Refuses to read `private` on a system that has no such limit.
+def validate_file_size_limit(private: str) -> None:
+    """Raise an error if this system has no such limit, so that `private` must not be read.
 
     Raises:
-        RunRefusedError: this is one.
+        RunRefusedError: The system has no limit on file sizes.
     """
     if not ENFORCED:
         raise RunRefusedError(
@@ -82,14 +82,14 @@ def refuse_without_limit(private: str) -> None:
 
 @contextmanager
 def no_file_written() -> Iterator[RefusedWrites]:
-    """Lets no file of this process grow or change until the end of the block.
+    """Forbid this process to extend or change any file until the end of the block.
 
-    Files that are mapped into memory already can still be changed there. Python keeps no compiled code meanwhile.
+    Files that are already mapped into memory can still be changed. Python caches no compiled code meanwhile.
 
     Raises:
-        RunRefusedError: the system has no such limit.
+        RunRefusedError: The system has no limit on file sizes.
     """
-    refuse_without_limit("what a node reads")
+    validate_file_size_limit("what a node reads")
     refused, keeps = RefusedWrites(), sys.dont_write_bytecode
     with _limit.changed(forbidding=1), _noticed(refused):
         sys.dont_write_bytecode = True
@@ -101,7 +101,7 @@ def no_file_written() -> Iterator[RefusedWrites]:
 
 @contextmanager
 def _noticed(refused: RefusedWrites) -> Iterator[None]:
-    """The system sends a signal with every write that it refuses, which Python ignores."""
+    """Record the signal that the system sends with every refused write, and that Python ignores."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -119,13 +119,16 @@ def _noticed(refused: RefusedWrites) -> Iterator[None]:
 
 @contextmanager
 def files_written() -> Iterator[None]:
-    """Lets files be written inside a `no_file_written` block, for what this package itself has to write there."""
+    """Let this package write its own files inside a `no_file_written` block."""
     with _limit.changed(allowing=1):
         yield
 
 
 def is_write_refused(error: BaseException | None) -> bool:
-    """Whether a refused write lies behind `error`: Python's errors have a number, those of C++ and Rust only say it."""
+    """Return whether `error` was caused by a refused write.
+
+    Python's errors carry an error number; those of C++ and Rust only mention it in their message.
+    """
     while error is not None:
         if getattr(error, "errno", None) == errno.EFBIG or any(words in str(error) for words in REFUSED):
             return True

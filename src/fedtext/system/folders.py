@@ -1,8 +1,4 @@
-"""Folders of one owner: private data lie there, and what fedtext keeps for a user.
-
-- Folders that nobody but their owner may enter: private data lie there, and what tells of them.
-- Where fedtext keeps what belongs to a user and not to a project or a data root.
-"""
+"""Folders with access for their owner alone: for private data, and for fedtext's state of a user."""
 
 from __future__ import annotations
 
@@ -18,17 +14,17 @@ from fedtext.system.atomic import replacing_file
 
 
 def make_own_folder(folder: Path) -> None:
-    """Makes it where it is not there yet; one that is keeps the rights that its owner gave it."""
+    """Make a folder that only its owner may enter; an existing folder keeps its access rights."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 @contextmanager
 def own_temporary_folder() -> Iterator[Path]:
-    """A temporary folder that this process alone uses until the end of the block, and nobody else may read.
+    """Yield a temporary folder for this process alone, which no other user may read; it is removed afterwards.
 
-    It is what `tempfile` and libraries in other languages take (`TMPDIR`), in processes started meanwhile too.
+    `tempfile` and libraries in other languages use it (`TMPDIR`), also in processes started meanwhile.
     """
-    before, told = tempfile.tempdir, os.environ.get("TMPDIR")
+    before, configured = tempfile.tempdir, os.environ.get("TMPDIR")
     with tempfile.TemporaryDirectory(prefix="fedtext-", ignore_cleanup_errors=True) as folder:
         tempfile.tempdir = os.environ["TMPDIR"] = folder
         try:
@@ -36,22 +32,22 @@ def own_temporary_folder() -> Iterator[Path]:
         finally:
             tempfile.tempdir = before
             os.environ.pop("TMPDIR")
-            if told is not None:
-                os.environ["TMPDIR"] = told
+            if configured is not None:
+                os.environ["TMPDIR"] = configured
 
 
 STATE = "FEDTEXT_STATE"  # environment: another folder for it
 
 
 def state_folder() -> Path:
-    """The user's own, or the one that the environment names; nothing is made."""
-    told = os.environ.get(STATE)
-    return Path(told).expanduser() if told else platformdirs.user_state_path("fedtext")
+    """Return the folder of the user's fedtext state, or the one that the environment names; it is not created."""
+    configured = os.environ.get(STATE)
+    return Path(configured).expanduser() if configured else platformdirs.user_state_path("fedtext")
 
 
 @contextmanager
 def own_file(target: Path) -> Iterator[Path]:
-    """As `replacing_file`, for a file that nobody but its owner may read."""
+    """Yield a temporary path as `replacing_file` does, for a file that only its owner may read."""
     with replacing_file(target) as temporary:
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         yield temporary

@@ -1,4 +1,4 @@
-"""Which device work runs on, and which precision pays there."""
+"""The device that work runs on, and the precision that is fastest there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def compute_device(name: str = "auto") -> torch.device:
-    """The device `name`; `auto` is the GPU where there is one, else the CPU."""
+    """Return the device `name`; `auto` is the GPU if there is one, else the CPU."""
     import torch
 
     if name == "auto":
@@ -17,8 +17,11 @@ def compute_device(name: str = "auto") -> torch.device:
     return torch.device(name)
 
 
-def bfloat16_pays(device: torch.device) -> bool:
-    """Whether `device` multiplies bfloat16 matrices faster than float32: recent GPUs, CPUs with AVX512-BF16 or AMX."""
+def is_bfloat16_faster(device: torch.device) -> bool:
+    """Return whether `device` multiplies bfloat16 matrices faster than float32.
+
+    These are recent GPUs, and CPUs with AVX512-BF16 or AMX.
+    """
     import torch
 
     if device.type == "cuda":
@@ -26,23 +29,24 @@ def bfloat16_pays(device: torch.device) -> bool:
     return device.type == "cpu" and bool(torch.cpu._is_avx512_bf16_supported())
 
 
-def bfloat16_where_it_pays(device: torch.device) -> torch.autocast:
-    """A context in which `device` multiplies matrices in bfloat16 where `bfloat16_pays`, and as ever elsewhere."""
+def bfloat16_if_faster(device: torch.device) -> torch.autocast:
+    """Return a context that multiplies matrices in bfloat16 on devices where `is_bfloat16_faster`."""
     import torch
 
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=bfloat16_pays(device))
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=is_bfloat16_faster(device))
 
 
-def rows_at_once(device: torch.device) -> int:
-    """What the number of rows of a small product should be a multiple of on `device`, so that there are few shapes.
+def row_multiple(device: torch.device) -> int:
+    """Return the number whose multiples the rows of a small matrix product should be on `device`.
 
-    A CPU compiles its products of bfloat16 for every shape that it meets, which takes longer than a small product.
+    A CPU compiles its bfloat16 products for every new shape, which takes longer than a small product. Multiples keep
+    the number of shapes small.
     """
-    return 16 if device.type == "cpu" and bfloat16_pays(device) else 1
+    return 16 if device.type == "cpu" and is_bfloat16_faster(device) else 1
 
 
 def float16_packs(device: torch.device) -> bool:
-    """Whether torch has products with weights packed in float16 on `device`: x86 CPUs with AVX2."""
+    """Return whether torch on `device` has matrix products with weights packed in float16: x86 CPUs with AVX2."""
     import torch
 
     return device.type == "cpu" and "fbgemm" in torch.backends.quantized.supported_engines

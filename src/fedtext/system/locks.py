@@ -1,4 +1,4 @@
-"""Locks between processes: a lock is the operating system's, so it goes when the process that holds it ends."""
+"""Locks between processes; the operating system releases a lock when the process that holds it ends."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ NO_LOCKS = {errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK}
 
 
 class LockHeldError(FedtextError):
-    """Somebody else holds a lock that was not to be waited for."""
+    """Another process holds the lock, and the caller did not want to wait."""
 
 
 def locked(file: Path, *, wait: bool) -> AbstractContextManager[Any]:
-    """Takes the lock of `file`, for a block that lets go of it; the file is made where it is not there.
+    """Acquire the lock of `file` for a block; the file is created if it does not exist.
 
     Args:
         file: Its folder must exist.
-        wait: Whether to wait for whoever holds the lock.
+        wait: Whether to wait for the process that holds the lock.
 
     Raises:
-        LockHeldError: somebody else holds it.
-        OSError: the file cannot be written, or its file system has no locks.
+        LockHeldError: Another process holds it.
+        OSError: The file cannot be written, or its file system has no locks.
     """
     from filelock import FileLock, Timeout
 

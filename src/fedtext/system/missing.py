@@ -1,8 +1,8 @@
-"""Whether a value is there, however the table that holds it was made or stored.
+"""Missing values, however the table that holds them was made or stored.
 
-A text that is not there is None in a table that was just made. Once stored as Parquet and read again it is NaN, NA or
-None, by the column's type, and pandas makes NaN of the None that is put into such a column. So nobody asks a column
-itself: its values are read here.
+A missing text is None in a table that was just made. Once stored as Parquet and read again it is NaN, NA or None, by
+the column's type, and pandas turns a None that is put into such a column into NaN. So code tests values with these
+functions and not with pandas.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import pandas as pd
 
 
 def missing(value: object) -> bool:
-    """Whether there is no value: None, or what pandas has in its place."""
+    """Return whether `value` is None or one of pandas' missing values."""
     return value is None or value is pd.NaT or value is pd.NA or (isinstance(value, float) and value != value)
 
 
 def nullable(column: pd.Series) -> list[Any]:
-    """The column's values, None where there is none."""
+    """Return the column's values, with None for missing ones."""
     return [None if missing(value) else value for value in column.tolist()]

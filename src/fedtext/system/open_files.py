@@ -1,8 +1,6 @@
-"""Files that were open before a block in which nothing may be written, and what waits in their buffers after it.
+"""File descriptors that are open before a block in which nothing may be written, and their buffers after it.
 
-A refused write does not empty the buffer in front of it: Python would try again later, when it is allowed.
-
-The open file descriptors of this process.
+A refused write does not empty the buffer in front of it: Python would write it later, when writing is allowed again.
 """
 
 from __future__ import annotations
@@ -24,21 +22,21 @@ OUTPUT, ERROR = 1, 2
 
 
 def open_descriptors() -> set[int]:
-    """All of them."""
+    """Return all open file descriptors of this process."""
     try:
         names = {int(name) for name in os.listdir("/dev/fd")}
     except OSError:  # Windows
         names = {OUTPUT, ERROR}
     found = set()
     for one in names:
-        with suppress(OSError):  # the one that listed them is closed by now
+        with suppress(OSError):  # the descriptor that listed them is closed by now
             os.fstat(one)
             found.add(one)
     return found
 
 
 def writes(descriptor: int) -> bool:
-    """Whether it was opened for writing; true where the system does not tell."""
+    """Return whether a descriptor was opened for writing; true if the system does not say."""
     return fcntl is None or fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
 
 
@@ -46,14 +44,14 @@ OF_DATABASES = (".db", ".sqlite", ".sqlite3", "-wal", "-shm", "-journal")
 
 
 def write_buffers(left_out: Path) -> None:
-    """Writes out what waits for the files that are open, those below the folder `left_out` apart."""
+    """Flush the buffers of all open files, except those below the folder `left_out`."""
     for file in _writers(_writable_files(left_out)):
         with suppress(OSError, ValueError):
             file.flush()
 
 
 def drop_buffers(left_out: Path) -> list[str]:
-    """Drops what waits for files while none can be written; the names of those that something waited for."""
+    """Discard buffered writes while no file can be written, and return the names of the files that had any."""
     found, waited = _writable_files(left_out), []
     for file in _writers(found):
         try:
@@ -65,7 +63,7 @@ def drop_buffers(left_out: Path) -> list[str]:
 
 
 def _drop(file: io.IOBase) -> None:
-    """Empties the file's buffer into nothing."""
+    """Discard what the file's buffer holds."""
     descriptor = file.fileno()
     kept, nothing = os.dup(descriptor), os.open(os.devnull, os.O_RDWR)
     try:
@@ -79,7 +77,7 @@ def _drop(file: io.IOBase) -> None:
 
 
 def _writable_files(left_out: Path) -> dict[int, str]:
-    """The descriptors of regular files that can be written to, with the files' names; databases do their own."""
+    """Return the writable descriptors of regular files with the files' names, databases left out."""
     found = {}
     for one in open_descriptors():
         with suppress(OSError):
@@ -91,7 +89,7 @@ def _writable_files(left_out: Path) -> dict[int, str]:
 
 
 def _writers(descriptors: Collection[int]) -> list[io.IOBase]:
-    """Python's files of these descriptors that may hold something back, those that are in front of others first."""
+    """Return Python's file objects of these descriptors that may hold buffered data, outermost first."""
     if not descriptors:
         return []
     holding: dict[type, bool] = {}  # a million objects are of a few thousand types
@@ -106,7 +104,10 @@ def _writers(descriptors: Collection[int]) -> list[io.IOBase]:
 
 
 def _place(file: io.IOBase) -> int:
-    """Files that compress stand before text, text before bytes: each hands on to the next."""
+    """Return the sorting place of a file object, by which compressed files come before text and text before bytes.
+
+    Each passes its data to the next.
+    """
     if isinstance(file, io.BufferedWriter | io.BufferedRandom):
         return 2
     return 1 if isinstance(file, io.TextIOWrapper) else 0

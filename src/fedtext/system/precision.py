@@ -1,14 +1,14 @@
-"""Fewer bits a weight where a model decodes sooner with them, and how a small update survives the rounding.
+"""Weights in fewer bits where a model decodes faster with them, with unbiased rounding.
 
-Round-to-nearest throws away every update smaller than half a step of the weight it is added to, which is what a gently
-trained adapter is made of when it is merged into a model of few bits. Rounding at random, up with the probability of
-the remainder, keeps it on average; a value that needs no rounding stays as it is.
+Round-to-nearest discards every update smaller than half a step of the weight it is added to. A gently trained adapter
+consists of such updates when it is merged into a model of few bits. Stochastic rounding, up with the probability of the
+remainder, keeps an update on average; a value that is representable stays as it is.
 
-A CPU without units for bfloat16 multiplies float32, yet reads float16. A step of decoding that multiplies few rows
-waits for weights. Packed once in the order in which they are read, at half the bytes, they take it half the time at 16
-rows; at a hundred arithmetic decides (benchmarks/packed.py). What is multiplied and added is float32. A head's outputs
-are computed in blocks: the rows of 49,152 of them lie so far apart that every row is another page at every turn, which
-takes half as long again, for the same bits.
+A CPU without bfloat16 units multiplies float32, yet reads float16. A decoding step that multiplies few rows waits for
+weights. Packed in float16, in the order in which they are read, they take half the time at 16 rows; at a hundred rows
+arithmetic dominates (benchmarks/packed.py). Products and sums stay in float32. The outputs of a head are computed in
+blocks: otherwise each of its 49,152 rows lies on another memory page, which takes half as long again, for the same
+bits.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import copy
 from typing import TYPE_CHECKING
 
 from fedtext.system.cores import over_cores
-from fedtext.system.hardware import bfloat16_pays, float16_packs
-from fedtext.system.weight_sharing import shell
+from fedtext.system.hardware import float16_packs, is_bfloat16_faster
+from fedtext.system.weight_sharing import weight_sharing_copy
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -29,14 +29,14 @@ OUTPUTS_AT_ONCE = 2048  # of a packed product; half and twice as many take as lo
 
 
 def round_to_bfloat16(values: Tensor) -> Tensor:
-    """Unbiased bfloat16 rounding of float32 `values`: E[result] = value, with fixed draws so that it repeats."""
+    """Round float32 `values` to bfloat16 without bias: E[result] = value, with fixed randomness so that it repeats."""
     import torch
 
     return _rounded(values, BFLOAT16_DROPS).to(torch.bfloat16)
 
 
 def round_to_float16(values: Tensor) -> Tensor:
-    """Float32 `values` rounded as `round_to_bfloat16` does to what a float16 can say, between 6e-5 and 65504."""
+    """Round float32 `values` to float16's range, 6e-5 to 65504, in the way of `round_to_bfloat16`."""
     import torch
 
     nearest = values.to(torch.float16)
@@ -56,24 +56,25 @@ def _rounded(values: Tensor, dropped: int) -> Tensor:
 
 
 def decoding_copy(model: PreTrainedModel) -> PreTrainedModel:
-    """`model` itself, or a copy of fewer bits where that decodes faster; buffers (rotary frequencies) stay as they are.
+    """Return `model` itself, or a copy in fewer bits where that decodes faster; buffers (rotary frequencies) are kept.
 
-    In bfloat16 where the hardware multiplies it, else with products packed in float16 where a CPU's torch has them.
+    The copy is in bfloat16 where the hardware multiplies it. Else its products are packed in float16, on a CPU whose
+    torch has them.
     """
     import torch
 
     if model.dtype != torch.float32:
         return model
-    if bfloat16_pays(model.device):
+    if is_bfloat16_faster(model.device):
         return _in_bfloat16(model)
     return packed_copy(model) if float16_packs(model.device) else model
 
 
 def packed_copy(model: PreTrainedModel) -> PreTrainedModel:
-    """`model` with its products packed in float16, for a CPU on which `float16_packs`; the rest is shared with it."""
+    """Return `model` with its products packed in float16, for a CPU where `float16_packs`; other weights are shared."""
     from torch import nn
 
-    packed = shell(model)
+    packed = weight_sharing_copy(model)
     places = [
         (parent, name, child)
         for parent in packed.modules()
@@ -101,7 +102,7 @@ def _packed_product(linear: nn.Linear) -> nn.Module:
     from torch import nn
 
     class PackedProduct(nn.Module):  # type: ignore[misc]
-        """What a linear layer computes, its weights packed in float16."""
+        """A linear layer whose weights are packed in float16."""
 
         def __init__(self) -> None:
             super().__init__()

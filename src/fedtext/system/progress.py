@@ -1,6 +1,6 @@
-"""One face for progress bars: shown for anything longer than a few seconds.
+"""Progress bars, shown for anything longer than a few seconds.
 
-Where progress is shown: standard error, also while its descriptor is replaced for everybody else.
+They are drawn on standard error, also while its descriptor is redirected for everything else.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _kept: list[TextIO] = []
 
 
 class Terminal(io.TextIOBase):
-    """Standard error as it is outside of `kept_terminal`'s block; what is written is shown at once, or dropped."""
+    """Standard error as it is outside of a `kept_terminal` block; text is shown at once, or dropped."""
 
     def writable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def write(self, text: str) -> int:
-        """Shows `text`; its length."""
+        """Show `text`, and return its length."""
         if (stream := _stream()) is not None:
             with files_written():  # standard error may be a file
                 stream.write(text)
@@ -33,11 +33,11 @@ class Terminal(io.TextIOBase):
         return len(text)
 
     def isatty(self) -> bool:
-        """Whether a person looks at it."""
+        """Return whether a person looks at it."""
         return (stream := _stream()) is not None and stream.isatty()
 
     def fileno(self) -> int:
-        """The descriptor that it is shown by."""
+        """Return the descriptor that it is shown by."""
         if (stream := _stream()) is None:
             raise io.UnsupportedOperation("this process has no standard error")
         return stream.fileno()
@@ -45,7 +45,7 @@ class Terminal(io.TextIOBase):
 
 @contextmanager
 def kept_terminal() -> Iterator[None]:
-    """Keeps standard error for `Terminal` until the end of the block, in which its descriptor may be replaced."""
+    """Keep standard error for `Terminal` until the end of the block, in which its descriptor may be redirected."""
     try:
         descriptor = os.dup(sys.__stderr__.fileno()) if sys.__stderr__ is not None else -1
     except (OSError, ValueError):  # it was closed
@@ -70,10 +70,10 @@ T = TypeVar("T")
 
 
 def progress(items: Iterable[T], label: str, *, unit: str = "it", total: int | None = None) -> Iterable[T]:
-    """`items` behind a tqdm bar named `label`, which vanishes with the last of them.
+    """Return `items` behind a tqdm bar named `label`, which vanishes with the last of them.
 
     Bars are for terminals: `FEDTEXT_PROGRESS=0` turns them off there, `FEDTEXT_PROGRESS=1` turns them on elsewhere.
-    What is done in one step has none: it would stand at 0% all the time.
+    Work of a single step has no bar, for it would stand at 0% all the time.
     """
     from tqdm.auto import tqdm
 
@@ -87,19 +87,19 @@ def progress(items: Iterable[T], label: str, *, unit: str = "it", total: int | N
         leave=False,
         mininterval=1.0,
         dynamic_ncols=True,
-        file=Terminal(),  # shown where a node's own messages are not (fedtext.wiring.guard): it tells counts alone
+        file=Terminal(),  # shown where a node's own messages are not (fedtext.wiring.guard): it shows counts alone
     )
     return bar
 
 
 def _wanted() -> bool:
-    asked = os.environ.get("FEDTEXT_PROGRESS")
-    return asked != "0" and (asked == "1" or Terminal().isatty())
+    setting = os.environ.get("FEDTEXT_PROGRESS")
+    return setting != "0" and (setting == "1" or Terminal().isatty())
 
 
 @contextmanager
 def without_library_bars() -> Iterator[None]:
-    """Keeps transformers from drawing its own bars, such as one for every model it loads or saves."""
+    """Keep transformers from drawing its own bars, such as one for every model it loads or saves."""
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()

@@ -1,7 +1,7 @@
 """How a run is refused: one message, no traceback, exit code 1.
 
-A FedtextError says what is wrong and what helps, so a user needs no traceback; an error that comes out of a library is
-not ours to shorten. A disk that fills up is the exception: it shows in whatever library was writing.
+A FedtextError says what is wrong and what helps, so a user needs no traceback; an error that comes out of a library
+keeps its own. A full disk is the exception: it shows in whatever library was writing.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any
 import click
 from pydantic import BaseModel, ValidationError
 
-from fedtext.system.errors import FedtextError, meant
+from fedtext.system.errors import FedtextError, did_you_mean
 
-# Parameters of earlier versions that no experiment varies, and where each stands as a constant now.
+# Parameters of earlier versions that no experiment varies, and the constant that each became.
 CONSTANTS = {
     "contamination.resamples": "fedtext.pipelines.contamination.nodes.RESAMPLES",
     "ingest.pubmed.largest_search": "fedtext.largefedbench.ingest.pubmed.LARGEST_SEARCH",
     "ingest.requests.largest_body": "fedtext.largefedbench.ingest.http_client.LARGEST_BODY",
     "largefedbench.map_speeches": "fedtext.pipelines.largefedbench.nodes.SPEECHES_ON_THE_MAP",
 }
-FEW = 3  # equal faults, each told by itself
+FEW = 3  # equal faults, each listed by itself
 OF_PYDANTIC = ("Value error, ", "Assertion failed, ")
 _QUOTED = re.compile("'([^']+)'")
 
@@ -37,7 +37,7 @@ class RunRefusedError(click.ClickException, FedtextError, RuntimeError):
 
 
 def explanation(error: BaseException, data_root: Path) -> str | None:
-    """What to tell a user instead of a traceback; None if `error` explains nothing."""
+    """Return the message that a user gets instead of a traceback; None if the error needs its traceback."""
     chain = list(_chain(error))
     if any(_disk_is_full(link) for link in chain):
         return (
@@ -48,7 +48,7 @@ def explanation(error: BaseException, data_root: Path) -> str | None:
 
 
 def parameter_faults(parameters: Mapping[str, Any], models: Mapping[str, Any]) -> list[str]:
-    """What is wrong with parameters, one sentence a fault; `models` are their pydantic models by dotted names."""
+    """Return the faults of parameters, one sentence each; `models` are their pydantic models by dotted names."""
     faults = []
     for name, model in models.items():
         if not (isinstance(model, type) and issubclass(model, BaseModel)):
@@ -60,33 +60,33 @@ def parameter_faults(parameters: Mapping[str, Any], models: Mapping[str, Any]) -
     return list(dict.fromkeys(faults))
 
 
-def parameters_refused(faults: Sequence[str]) -> RunRefusedError:
-    """The refusal that says all of them, of which there is at least one."""
-    return one_or_many("parameters are wrong:", _told_once(faults))
+def parameters_refusal(faults: Sequence[str]) -> RunRefusedError:
+    """Return the refusal that lists all `faults`, of which there is at least one."""
+    return refusal_for("parameters are wrong:", _without_repeats(faults))
 
 
-def _told_once(faults: Sequence[str]) -> list[str]:
-    """The faults; one that more than `FEW` parameters share, a value of many places, is told of the first."""
+def _without_repeats(faults: Sequence[str]) -> list[str]:
+    """Return the faults, each once: a fault that more than `FEW` parameters share is reported for the first of them."""
     alike: dict[str, list[str]] = {}
     for fault in faults:
-        name, verb, told = fault.partition(" is ")
-        alike.setdefault(verb + told, []).append(name)
+        name, verb, predicate = fault.partition(" is ")
+        alike.setdefault(verb + predicate, []).append(name)
     sentences: list[str] = []
-    for told, names in alike.items():
-        if told and len(names) > FEW:
-            sentences.append(f"{names[0]} (as {len(names) - 1} other parameters){told}")
+    for predicate, names in alike.items():
+        if predicate and len(names) > FEW:
+            sentences.append(f"{names[0]} (as {len(names) - 1} other parameters){predicate}")
         else:
-            sentences += [name + told for name in names]
+            sentences += [name + predicate for name in names]
     return sentences
 
 
-def one_or_many(summary: str, reasons: Sequence[str]) -> RunRefusedError:
-    """A refusal for one reason is that reason; for several, a summary and a line each."""
+def refusal_for(summary: str, reasons: Sequence[str]) -> RunRefusedError:
+    """Return a refusal: for one reason that reason alone, for several a summary and a line each."""
     return RunRefusedError(summary, reasons) if len(reasons) > 1 else RunRefusedError(reasons[0])
 
 
 def unknown_parameter(where: str, parameters: Mapping[str, Any]) -> str:
-    """The sentence about a dotted name that no parameter has; `parameters` are all of a run."""
+    """Return the sentence about a dotted name that is no parameter; `parameters` are all parameters of the run."""
     if where in CONSTANTS:
         return f"{where} is no parameter: it is a constant now, {CONSTANTS[where]}; leave it out"
     group, _, last = where.rpartition(".")
@@ -94,7 +94,7 @@ def unknown_parameter(where: str, parameters: Mapping[str, Any]) -> str:
     same = [name for name in _names(parameters) if name.endswith(f".{last}") and name != where]
     elsewhere = sorted((one for one in same if not one.startswith("compare.")), key=lambda one: (len(one), one))
     group_is_left_out = not group and elsewhere  # `epsilon` is meant as it is written, and is no misspelt group
-    if not group_is_left_out and (near := meant(last, beside, "")).startswith("did"):
+    if not group_is_left_out and (near := did_you_mean(last, beside, "")).startswith("did"):
         return f"{where} is no parameter{f' of {group}' if group else ''}: {near}"
     remedy = f"did you mean {' or '.join(map(repr, elsewhere[:3]))}?" if elsewhere else "conf/base has them all"
     return f"{where} is no parameter: {remedy}"
@@ -119,7 +119,9 @@ def _fault(name: str, found: Mapping[str, Any], parameters: Mapping[str, Any]) -
     if found["type"] == "value_error":
         return said
     if found["type"] == "literal_error":
-        return f"{where} is {found['input']!r}: {meant(found['input'], _QUOTED.findall(found['ctx']['expected']))}"
+        return (
+            f"{where} is {found['input']!r}: {did_you_mean(found['input'], _QUOTED.findall(found['ctx']['expected']))}"
+        )
     return f"{where} is {found['input']!r}: {said[:1].lower()}{said[1:]}"
 
 
@@ -137,7 +139,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _disk_is_full(error: BaseException) -> bool:
-    """Python's own error names its number; Rust and SQLite only say it."""
+    """Return whether `error` means a full disk: Python's errors carry its number, Rust and SQLite only mention it."""
     said = str(error)
     number = getattr(error, "errno", None)
     return number in {errno.ENOSPC, errno.EDQUOT} or "No space left on device" in said or "disk is full" in said

@@ -7,7 +7,10 @@ from email.utils import parsedate_to_datetime
 
 
 def retry_after(value: str | None, now: datetime.datetime) -> float | None:
-    """Seconds from `now` that a `Retry-After` header asks for; 0 for a date gone by, None if it says nothing usable."""
+    """Return the seconds from `now` that a `Retry-After` header asks for.
+
+    A past date gives 0, a header without a usable value None.
+    """
     text = (value or "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:12])

@@ -1,4 +1,4 @@
-"""Text from templates that lie beside a package's `__init__.py`, as `*.j2`: a value that is missing is an error."""
+"""Text from templates that lie beside a package's `__init__.py`, as `*.j2`; a missing value is an error."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ HTML = ".html.j2"
 
 @cache
 def templates(package: str) -> Environment:
-    """Those of `package`, by their file names. In HTML all text is escaped by itself; other kinds stand as they are.
+    """Return the templates of `package` by file name; HTML templates escape text, others do not.
 
-    Whoever fills one in gets a `jinja2.UndefinedError` for a value that was not given.
+    Rendering raises `jinja2.UndefinedError` for a value that was not given.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

@@ -1,4 +1,4 @@
-"""Pieces of work by the threads of a pool, in their order; numpy's large arrays on all cores (torch's: cores.py)."""
+"""Work on a thread pool, with results in order: numpy's large arrays on all cores (for torch see cores.py)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ R = TypeVar("R")
 
 
 def arrays_over_cores(work: Callable[[T], R], pieces: Sequence[T]) -> Iterator[R]:
-    """`work` of each piece, in their order, on all cores: for numpy's work on large arrays, which runs side by side.
+    """Yield `work(piece)` for each piece, in order, on all cores; for numpy's work on large arrays.
 
-    Results of two pieces a core are held, so pieces should be small beside memory.
+    Two results a core are held at once, so results should be small beside memory.
     """
     workers = min(cores_here(), len(pieces))
     if workers < 2:
@@ -24,14 +24,15 @@ def arrays_over_cores(work: Callable[[T], R], pieces: Sequence[T]) -> Iterator[R
 
 
 def cores_here() -> int:
-    """Cores that this process may use; where the system does not tell, those that there are."""
+    """Return the number of cores that this process may use, or of the machine if the system does not say."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def in_order(pool: ThreadPoolExecutor, work: Callable[[T], R], pieces: Iterable[T], at_once: int) -> Iterator[R]:
-    """`work` of each piece by `pool`, which is shut down after it; `at_once` pieces are begun before one is asked for.
+    """Yield `work(piece)` for each piece, in order, from `pool`, which is shut down afterwards.
 
-    What fails is raised at its turn; pieces that were not begun by then are left.
+    `at_once` pieces are started before the first result is taken. An error is raised when its piece is due; pieces that
+    are not started by then are dropped.
     """
     begun: deque[Future[R]] = deque()
     try:

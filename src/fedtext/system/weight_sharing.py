@@ -1,4 +1,4 @@
-"""A second module around the very same tensors, for a caller that changes modules and not weights."""
+"""A second module around the same tensors, for callers that change modules and not weights."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-def shell(model: PreTrainedModel) -> PreTrainedModel:
-    """`model` with modules of its own; weights and buffers are the given ones, and are not copied."""
+def weight_sharing_copy(model: PreTrainedModel) -> PreTrainedModel:
+    """Return a copy of `model` with its own modules, which shares the weights and buffers."""
     shared = (*model.parameters(), *model.buffers())
     return copy.deepcopy(model, {id(tensor): tensor for tensor in shared})

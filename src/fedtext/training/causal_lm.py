@@ -18,7 +18,7 @@ from fedtext.models.language_model import context_length
 from fedtext.params.training import CausalTraining
 from fedtext.seeding import stream
 from fedtext.system.errors import InputError
-from fedtext.system.hardware import bfloat16_where_it_pays, compute_device, rows_at_once
+from fedtext.system.hardware import bfloat16_if_faster, compute_device, row_multiple
 from fedtext.system.progress import progress
 from fedtext.training.packed_sequences import MASKED, head_of, logits_of_lines, packed_texts
 
@@ -85,7 +85,7 @@ def train_causal_lm(
         packed = pad_token_id is not None and _reads_lines(model, rows, pad_token_id)
         for step, picked in enumerate(progress(batches, label, unit="step"), start=1):
             ids = torch.from_numpy(rows[picked]).to(device)
-            with bfloat16_where_it_pays(device):
+            with bfloat16_if_faster(device):
                 loss = (
                     forward(input_ids=ids, labels=ids).loss
                     if pad_token_id is None
@@ -178,11 +178,11 @@ def _of_lines(
 ) -> tuple[Float[Tensor, "label token"], Int[Tensor, " label"]]:
     """Logits that predict the scored tokens, and these; texts are packed into lines.
 
-    There may be logits of other places too, whose label is `UNSCORED`: as many as `rows_at_once` asks for.
+    There may be logits of other places too, whose label is `UNSCORED`: as many as `row_multiple` asks for.
     """
     import torch
 
-    multiple = rows_at_once(ids.device)
+    multiple = row_multiple(ids.device)
     lines, following = packed_texts(ids, real, multiple)
     labels = torch.full_like(lines.ids, UNSCORED)
     labels[lines.scored] = following.where(following >= 0, UNSCORED)

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Int
 
 from fedtext.system.cores import over_cores
-from fedtext.system.hardware import bfloat16_where_it_pays
+from fedtext.system.hardware import bfloat16_if_faster
 from fedtext.training.local_steps import POSITIONS
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def side_by_side(model: PreTrainedModel, error: Error = token_error) -> Gradient
         return found
 
     def of_all(weights: Weights, ids: Tensor, shared: bool) -> Weights:
-        with bfloat16_where_it_pays(model.device):
+        with bfloat16_if_faster(model.device):
             found: Weights = torch.func.vmap(of_one, in_dims=(None if shared else 0, 0))(weights, ids)
         return found
 

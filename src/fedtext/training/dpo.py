@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 from fedtext.models.generator import TrainableGenerator
 from fedtext.params.training import PreferenceTraining
 from fedtext.system.errors import InputError
-from fedtext.system.hardware import bfloat16_pays, compute_device
+from fedtext.system.hardware import compute_device, is_bfloat16_faster
 from fedtext.system.progress import progress
 from fedtext.training.lora import TrainedAdapter, load_weights, lora_config, without_deprecations
 from fedtext.training.packed_sequences import MASKED, logits_of_lines, packed_pairs
@@ -319,7 +319,7 @@ def _arguments(params: PreferenceTraining, seed: int, scratch: str) -> DPOConfig
         per_device_train_batch_size=params.batch_size,
         learning_rate=params.learning_rate,
         lr_scheduler_type="cosine",
-        bf16=bfloat16_pays(compute_device()),
+        bf16=is_bfloat16_faster(compute_device()),
         use_cpu=not gpu,
         dataloader_pin_memory=gpu,
         activation_checkpointing=params.activation_checkpointing,

@@ -16,7 +16,7 @@ from fedtext.params.dpprefsyn import Rewarded
 from fedtext.params.generation import Sampler
 from fedtext.params.training import Lora
 from fedtext.system.errors import InputError
-from fedtext.system.hardware import bfloat16_pays, compute_device
+from fedtext.system.hardware import compute_device, is_bfloat16_faster
 from fedtext.training.lora import TrainedAdapter, lora_config, without_deprecations
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _arguments(params: Rewarded, sampler: Sampler, seed: int, scratch: str) -> R
         beta=params.kl,
         learning_rate=params.learning_rate,
         lr_scheduler_type="constant",
-        bf16=bfloat16_pays(compute_device()),
+        bf16=is_bfloat16_faster(compute_device()),
         use_cpu=not gpu,
         dataloader_pin_memory=gpu,
         gradient_checkpointing=False,

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int, Int64
 
 from fedtext.federation.units import Block
 from fedtext.system.cores import over_cores, per_thread
-from fedtext.system.weight_sharing import shell
+from fedtext.system.weight_sharing import weight_sharing_copy
 from fedtext.training.client_gradients import one_alone, side_by_side, slots_are_alike
 from fedtext.training.cuda_graphs import CapturedGraphs
 from fedtext.training.dp_losses import TEXTS, UnitLoss
@@ -47,10 +47,12 @@ class UnitGradients:
         self._model, self._loss = model.float().eval(), loss
         self._trained = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
         if vectorised is None:
-            vectorised = slots_are_alike(shell(model), at_once, _anywhere(self._trained), loss.error, loss.rows)
+            vectorised = slots_are_alike(
+                weight_sharing_copy(model), at_once, _anywhere(self._trained), loss.error, loss.rows
+            )
         self._slots, taken = (at_once, side_by_side) if vectorised else (1, one_alone)
         # A call swaps weights in and out of the module it is given, so each thread has its own.
-        self._gradients = per_thread(lambda: CapturedGraphs(taken(shell(model), loss.error)))
+        self._gradients = per_thread(lambda: CapturedGraphs(taken(weight_sharing_copy(model), loss.error)))
 
     def of(
         self,

@@ -27,7 +27,7 @@ from pydantic import ValidationError
 
 from fedtext.params.corpus import Corpus, as_openings, is_described
 from fedtext.params.generation import TEXT
-from fedtext.system.errors import FedtextError, InputError, meant
+from fedtext.system.errors import FedtextError, InputError, did_you_mean
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.conf_files import CONF_ERRORS, DEFAULTS, conf_refused, laid_over, read, resolved, with_defaults
 from fedtext.wiring.tracking_server import said, tracked_at
@@ -258,7 +258,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
             known = [name for name in (Path(path).name for path in beside) if name[:1] not in "._"]
             known = [name for name in known if self._has_folder(name)]
             raise RunRefusedError(
-                f"environment '{self.env}' has no folder {folder}: {meant(self.env, known, 'make it')}"
+                f"environment '{self.env}' has no folder {folder}: {did_you_mean(self.env, known, 'make it')}"
             )
 
     def _has_folder(self, env: str) -> bool:

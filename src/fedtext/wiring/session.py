@@ -18,8 +18,8 @@ from kedro.validation.exceptions import ParameterValidationError
 from kedro.validation.type_extractor import TypeExtractor
 from pydantic import ValidationError
 
-from fedtext.system.errors import FedtextError, meant
-from fedtext.system.refusal import RunRefusedError, explanation, parameter_faults, parameters_refused
+from fedtext.system.errors import FedtextError, did_you_mean
+from fedtext.system.refusal import RunRefusedError, explanation, parameter_faults, parameters_refusal
 from fedtext.wiring.config import active_data_root, active_parameters
 from fedtext.wiring.runner import ResumableRunner
 
@@ -40,7 +40,9 @@ def check_pipelines(names: Sequence[str]) -> None:
     known = list(project.pipelines.keys())
     for name in names:
         if name not in known:
-            raise RunRefusedError(f"no pipeline is named '{name}': {meant(name, known, 'see `kedro registry list`')}")
+            raise RunRefusedError(
+                f"no pipeline is named '{name}': {did_you_mean(name, known, 'see `kedro registry list`')}"
+            )
 
 
 def check_choice(chosen: Mapping[str, Any]) -> None:
@@ -56,7 +58,7 @@ def check_choice(chosen: Mapping[str, Any]) -> None:
         for name in chosen.get(option) or ():
             if name not in known[kind]:
                 see = f"`kedro registry describe {names[0]}` lists the nodes, `kedro viz run` shows the graph"
-                raise RunRefusedError(f"{flag} {name}: no {kind} has this name; {meant(name, known[kind], see)}")
+                raise RunRefusedError(f"{flag} {name}: no {kind} has this name; {did_you_mean(name, known[kind], see)}")
     asked = [f"{flag} {','.join(chosen[option])}" for option, (flag, _) in OPTIONS.items() if chosen.get(option)]
     if asked and not _left(graph, chosen):
         raise RunRefusedError(f"{' and '.join(asked)} have no node in common: leave one of them out")
@@ -111,7 +113,7 @@ def _refusal(error: Exception) -> RunRefusedError | None:
     if isinstance(error, ParameterValidationError):
         models = TypeExtractor(dict(project.pipelines)).extract_types_from_pipelines()
         faults = parameter_faults(active_parameters(), models) or [str(error)]
-        return parameters_refused(faults)
+        return parameters_refusal(faults)
     if isinstance(error, ValidationError) and error.title == "KedroMlflowConfig":
         fault = error.errors(include_url=False)[0]
         where = ".".join(map(str, fault["loc"]))

@@ -367,7 +367,7 @@ def test_a_language_model_that_is_guided_writes_words_as_often_as_the_release_wa
         return [text for text in texts["text"] if text]
 
     words = weighed_words(table(written(generator, 1)), private, mean[None], PLAIN)
-    plain, guided = written(generator, 2), written(generator.favouring(favoured_by(prompts, words, PLAIN)), 2)
+    plain, guided = written(generator, 2), written(generator.with_word_weights(favoured_by(prompts, words, PLAIN)), 2)
     target = single_release(PLAIN).of_words(mean, PLAIN)
     far, near = (
         np.sum((single_release(PLAIN).of_words(released(texts), PLAIN) - target) ** 2) for texts in (plain, guided)

@@ -39,7 +39,11 @@ def generator(served: Served, **endpoint: Any) -> EndpointGenerator:
 
 
 def write(asked: EndpointGenerator, responses: int = 3, seed: int = 5, *, chat: bool = False) -> list[list[str]]:
-    framing = Framing(chat=True, opening='"', plea="Quote it.", stops=('"',)) if chat else Framing(stops=("End",))
+    framing = (
+        Framing(chat=True, opening='"', format_instruction="Quote it.", stops=('"',))
+        if chat
+        else Framing(stops=("End",))
+    )
     return asked.write(PROMPTS, framing=framing, responses=responses, sampler=SAMPLER, seed=seed, label="texts")
 
 
@@ -167,7 +171,9 @@ def test_the_key_comes_from_the_environment_and_shows_nowhere(
 def test_what_the_server_says_with_the_key_in_it_is_shown_without() -> None:
     endpoint = Endpoint("http://localhost:1/v1", "m", api_key_env="PATH")
     assert endpoint.key
-    assert endpoint.key not in str(endpoint.explained(ValueError(f"{endpoint.key} is bad"))) or len(endpoint.key) > 300
+    assert (
+        endpoint.key not in str(endpoint.as_user_error(ValueError(f"{endpoint.key} is bad"))) or len(endpoint.key) > 300
+    )
 
 
 @pytest.mark.parametrize(

@@ -63,11 +63,11 @@ def test_an_own_temperature_goes_before_the_sampler_s(directory: Path) -> None:
 
 
 def test_messages_go_into_the_model_s_own_template_once_begun(talking: LocalGenerator) -> None:
-    (begun,) = talking.beginnings(["Write."], CHAT)
+    (begun,) = talking.completion_prompts(["Write."], CHAT)
     tokenizer = talking.tokenizer()
     assert begun.endswith('<user>Write.<assistant>Here:\n\n"')
     assert tokenizer(begun)["input_ids"].count(tokenizer.bos_token_id) <= 1
-    assert talking.beginnings(["Write."], PLAIN) == ["Write."]
+    assert talking.completion_prompts(["Write."], PLAIN) == ["Write."]
     assert talking.ending(PLAIN) == "\n"
     assert talking.ending(CHAT) == f'"{tokenizer.eos_token}'
     assert write(talking, framing=CHAT) != write(talking)

@@ -97,8 +97,14 @@ class Quoted:
         """A text that goes on, or a message whose answer goes on inside a quotation that we open."""
         if not self.chat:
             return Framing(closing='"', stops=("\n",))
-        plea = "Answer with it alone, in quotation marks."
-        return Framing(chat=True, opening=f'The new {self.noun} is: "', closing='"', plea=plea, stops=("\n",))
+        format_instruction = "Answer with it alone, in quotation marks."
+        return Framing(
+            chat=True,
+            opening=f'The new {self.noun} is: "',
+            closing='"',
+            format_instruction=format_instruction,
+            stops=("\n",),
+        )
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """Without an example zero-shot, else the good examples alone."""

@@ -1,8 +1,7 @@
-"""Data sets of papers that are read from local files in the form in which they were published: what each of them is.
+"""Published data sets that are read from local files in their original format: facts about each of them.
 
-Pages, errors and reports take these facts from here. Whatever the data set, it becomes the project's records.
-
-What a reader of a published form hands on, and how it says that a file is not of that form.
+Pages, errors and reports take these facts from here. Every data set becomes the project's records. The types that
+readers of published formats return, and the error for a file of another format, are here too.
 """
 
 from __future__ import annotations
@@ -18,16 +17,16 @@ from fedtext.system.errors import InputError
 
 @dataclass(frozen=True)
 class Published:
-    """One data set, in words for a table and for sentences.
+    """One data set, described for a table and for sentences.
 
     Attributes:
-        title: What it is called in a report.
+        title: Its name in a report.
         form: The file that is read.
-        suffixes: How the name of such a file may end.
+        suffixes: Suffixes of such a file's name.
         directory: Whether a directory of files may stand in its place.
-        unit: What a client is, hence whom `privacy.unit: client` protects.
+        unit: What a client is, hence what `privacy.unit: client` protects.
         label: What a record's label is; None: it has none.
-        licence: Under what its makers offer it; the file is the user's, and so is the duty to comply.
+        licence: The licence of its makers; the file is the user's, and so is the duty to comply.
     """
 
     title: str
@@ -139,11 +138,11 @@ class Row(NamedTuple):
 
 
 class FormError(InputError):
-    """What a file lacks; who catches it adds the file, the form that was expected, and the remedy."""
+    """What a file lacks; the code that catches it adds the file, the expected format, and the remedy."""
 
 
 def text_of(holder: object, name: str, where: str) -> str:
-    """The text `holder[name]`; FormError if there is none. `where` says in which part of the file."""
+    """Return the text `holder[name]`; FormError if there is none. `where` is the place in the file."""
     value = value_of(holder, name, where)
     if not isinstance(value, str) or not value.strip():
         raise FormError(f"{where}: '{name}' is not text, or empty")
@@ -151,7 +150,7 @@ def text_of(holder: object, name: str, where: str) -> str:
 
 
 def list_of(holder: object, name: str, where: str) -> list[Any]:
-    """The list `holder[name]`; FormError if there is none."""
+    """Return the list `holder[name]`; FormError if there is none."""
     value = value_of(holder, name, where)
     if not isinstance(value, list):
         raise FormError(f"{where}: '{name}' is not a list")
@@ -159,14 +158,14 @@ def list_of(holder: object, name: str, where: str) -> list[Any]:
 
 
 def value_of(holder: object, name: str, where: str) -> Any:
-    """The value `holder[name]`; FormError if there is none."""
+    """Return the value `holder[name]`; FormError if there is none."""
     if not isinstance(holder, Mapping) or holder.get(name) is None:
         raise FormError(f"{where}: no '{name}'")
     return holder[name]
 
 
 def columns_named(*wanted: str) -> Any:
-    """Chooses these columns of a table; FormError names the first that is not there."""
+    """Return a function that chooses these columns of a table; its FormError names the first missing one."""
 
     def choose(names: list[str]) -> list[str]:
         for name in wanted:

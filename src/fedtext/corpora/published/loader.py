@@ -1,4 +1,4 @@
-"""The one door for published data sets: a file in, the project's records out, or one sentence that refuses the file."""
+"""The one loader of published data sets: a file becomes the project's records, or one sentence explains its fault."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from fedtext.corpora.clients import named_owners
-from fedtext.corpora.columns import USUAL, own_names, record_table, refuse
+from fedtext.corpora.columns import USUAL, digest_names, record_table, validate_values
 from fedtext.corpora.formats import JsonError
 from fedtext.corpora.published.known import PUBLISHED, FormError, Row
 from fedtext.corpora.published.readers import (
@@ -31,7 +31,7 @@ OWN_COLUMNS = ("client_column", "label_column", "date_column", "silo_column")  #
 
 OTHERWISE = "a table of your own by corpus.source=table"
 
-# PubMed's is fedtext.largefedbench.sources.pubmed, a few floors above: it stands on the benchmark's parser.
+# PubMed's is fedtext.largefedbench.sources.pubmed, in a higher layer: it depends on the benchmark's parser.
 READERS: Mapping[PublishedName, Reader] = {
     "alpaca": alpaca,
     "banking77": banking77,
@@ -46,14 +46,14 @@ READERS: Mapping[PublishedName, Reader] = {
 
 
 def read_published(params: Corpus, readers: Mapping[PublishedName, Reader] = READERS) -> pd.DataFrame:
-    """Records (`client_id`, `text`, `label`, `date`) of the published data set in `params.path`, in file order.
+    """Read the records of the published data set in `params.path` (`client_id`, `text`, `label`, `date`), in order.
 
-    What a client, a label and the form are is said in `PUBLISHED`. Rows without an owner are named by a digest of what
-    they hold.
+    `PUBLISHED` describes each data set's clients, labels and format. Rows without an owner are named by a digest of
+    their content.
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: it is of another form, damaged or empty; a text is empty; or there is only one client.
+        FileNotFoundError: There is no such file.
+        ValueError: It is of another format, damaged or empty; a text is empty; or there is only one client.
     """
     path, name = existing_published(params), _name(params)
     try:
@@ -61,22 +61,22 @@ def read_published(params: Corpus, readers: Mapping[PublishedName, Reader] = REA
         if not rows:
             raise FormError("no records")
     except (FormError, JsonError) as error:
-        raise other_form(path, error, f"corpus.source={name}", PUBLISHED[name].form) from None
+        raise format_error(path, error, f"corpus.source={name}", PUBLISHED[name].form) from None
     owners, texts, labels, dates = (list(column) for column in zip(*rows, strict=True))
     numbers = pd.RangeIndex(1, len(rows) + 1, name="records")
-    refuse(pd.Series(texts, numbers), lambda text: not str(text).strip(), str(path), "empty text")
-    owners = named_owners(owners, own_names(texts, labels, dates), params.client_ids, str(path))
+    validate_values(pd.Series(texts, numbers), lambda text: not str(text).strip(), str(path), "empty text")
+    owners = named_owners(owners, digest_names(texts, labels, dates), params.client_ids, str(path))
     if len(set(owners)) < 2:
         raise InputError(f"{path} has the texts of one client ({PUBLISHED[name].unit}) only: give a file of more")
     return record_table(owners, {"text": texts, "label": labels, "date": dates}, path, numbers)
 
 
 def existing_published(params: Corpus) -> Path:
-    """The file or directory `params.path`, of which nothing is read.
+    """Return the path of the file or directory `params.path` without reading it.
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: no path is given, it is of another kind or empty, or a column is named that the form has not.
+        FileNotFoundError: There is no such file.
+        ValueError: No path is given, it is of another kind or empty, or a column is named that the format lacks.
     """
     name = _name(params)
     known = PUBLISHED[name]
@@ -92,9 +92,9 @@ def existing_published(params: Corpus) -> Path:
     if not path.exists():
         raise MissingFileError(f"corpus.path {path} is not there: check the path (relative to {Path.cwd()})")
     if path.is_dir() and not known.directory:
-        raise other_form(path, "a directory", f"corpus.source={name}", known.form)
+        raise format_error(path, "a directory", f"corpus.source={name}", known.form)
     if path.is_file() and not path.name.lower().endswith(known.suffixes):
-        raise other_form(path, f"no name in {' or '.join(known.suffixes)}", f"corpus.source={name}", known.form)
+        raise format_error(path, f"no name in {' or '.join(known.suffixes)}", f"corpus.source={name}", known.form)
     if not os.access(path, os.R_OK):
         raise InputError(f"corpus.path {path} cannot be read: change its rights")
     if path.is_file() and not path.stat().st_size:
@@ -102,10 +102,10 @@ def existing_published(params: Corpus) -> Path:
     return path
 
 
-def other_form(path: Path, found: Exception | str, asked: str, form: str, otherwise: str = OTHERWISE) -> InputError:
-    """The sentence for a file of another form: what was missing, what `asked` for which form, and what helps."""
-    told = found.found if isinstance(found, JsonError) else found
-    return InputError(f"{path} is of another form ({told}): {asked} reads {form}; give that, or {otherwise}")
+def format_error(path: Path, found: Exception | str, asked: str, form: str, otherwise: str = OTHERWISE) -> InputError:
+    """Return the error for a file of another format: what was missing, what `asked` for the format, and a remedy."""
+    problem = found.found if isinstance(found, JsonError) else found
+    return InputError(f"{path} is of another form ({problem}): {asked} reads {form}; give that, or {otherwise}")
 
 
 def _name(params: Corpus) -> PublishedName:

@@ -1,19 +1,16 @@
-"""Readers of published data sets, each in the form of its publishers.
+"""Readers of published data sets, each in its publishers' format.
 
-What people ask of assistants: OpenAssistant's messages, Anthropic's conversations, Alpaca's instructions, TL;DR.
+Conversations with assistants: OpenAssistant's messages and trees, as the data set's card describes them; Anthropic's
+transcripts, as the card of hh-rlhf does; Alpaca's instructions, as the README of Stanford's repository does; TL;DR, as
+that of OpenAI's summarize-from-feedback does.
 
-The forms: OpenAssistant's as the data set's card describes messages and trees; Anthropic's as the card of hh-rlhf does;
-Alpaca's as the README of Stanford's repository does; TL;DR's as that of OpenAI's summarize-from-feedback does.
+SQuAD, versions 1.1 and 2.0: paragraphs of Wikipedia's articles, with questions and answers. The format is that of the
+files on the SQuAD explorer: `data` is a list of articles with `title` and `paragraphs`, a paragraph has its `context`
+and its `qas`. In 2.0 a question may have no answer.
 
-SQuAD, versions 1.1 and 2.0: paragraphs of Wikipedia's articles, with questions and answers.
-
-The form is that of the files on the SQuAD explorer: `data` is a list of articles with `title` and `paragraphs`, a
-paragraph has its `context` and its `qas`. In 2.0 a question may have no answer.
-
-Reviews and questions of one writer each: Yelp, IMDb, Banking77.
-
-The forms: Yelp's as its dataset documentation lists the fields of a review; IMDb's as the README of Maas et al.'s
-aclImdb describes the directory, and as its copies in CSV have the columns; Banking77's as PolyAI publishes it.
+Reviews and questions of one writer each: Yelp, as its dataset documentation lists the fields of a review; IMDb, as the
+README of Maas et al.'s aclImdb describes the directory, and as its copies in CSV have the columns; Banking77, as PolyAI
+publishes it.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ _MESSAGE = (
 
 
 class Message(NamedTuple):
-    """A message of OpenAssistant; `rank` counts from 0, the best of its siblings, None where nobody ranked them."""
+    """A message of OpenAssistant; `rank` counts from 0, the best of its siblings, None if it was not ranked."""
 
     id: str
     parent: str | None
@@ -52,21 +49,21 @@ class Message(NamedTuple):
 
     @property
     def owner(self) -> str:
-        """Who wrote it, or its tree where it names nobody: by the message alone, whatever the rest of the file says."""
+        """The writer, or the tree if no writer is named; it depends on the message alone."""
         return self.tree if self.user is None else self.user
 
 
 def openassistant(path: Path) -> Iterator[Row]:
-    """One row a message that was not deleted, whoever wrote it. A message without a writer is its tree's."""
+    """Yield one row per message that was not deleted; its client is the writer, or its tree if there is none."""
     for message in messages(path):
         yield Row(message.owner, message.text, message.language, message.date)
 
 
 def messages(path: Path) -> Iterator[Message]:
-    """Every message that was not deleted, of trees or of a list of messages.
+    """Yield every message that was not deleted, of trees or of a list of messages.
 
     Raises:
-        FormError: the file is of another form.
+        FormError: The file is of another format.
     """
     rows = _parquet_rows(path) if path.suffix == ".parquet" else json_lines(path)
     for number, row in rows:
@@ -85,7 +82,7 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _of_tree(prompt: Any, tree: str, where: str) -> Iterator[Message]:
-    """A tree's messages from the root down, without recursion: a file may nest as deep as it likes."""
+    """Yield a tree's messages from the root down, without recursion: a file may nest to any depth."""
     waiting: list[tuple[Any, str | None]] = [(prompt, None)]
     while waiting:
         row, parent = waiting.pop()
@@ -114,7 +111,7 @@ def _whole(rank: object, where: str) -> int:
 
 
 def hh(path: Path) -> Iterator[Row]:
-    """One row a comparison: the transcript that was chosen. What opens alike is one client: it has no other name."""
+    """Yield one row per comparison: the chosen transcript. Transcripts with the same opening are one client."""
     for number, row in json_lines(path):
         chosen = text_of(row, "chosen", f"line {number}")
         text_of(row, "rejected", f"line {number}")
@@ -122,7 +119,7 @@ def hh(path: Path) -> Iterator[Row]:
 
 
 def conversation(transcript: str, where: str) -> str:
-    """The name of the conversations that open with the transcript's first human turn: a digest of it."""
+    """Return the name of the conversations that open with the transcript's first human turn: a digest of it."""
     if not transcript.startswith(HUMAN) or ASSISTANT not in transcript:
         raise FormError(f"{where}: a transcript without turns by Human and Assistant")
     opening = transcript.partition(ASSISTANT)[0].removeprefix(HUMAN).strip()
@@ -130,14 +127,14 @@ def conversation(transcript: str, where: str) -> str:
 
 
 def tldr(path: Path) -> Iterator[Row]:
-    """One row a comparison of two summaries: the post. The worker who compared them is the client."""
+    """Yield one row per comparison of two summaries: the post. The worker who compared them is the client."""
     for number, row in json_lines(path):
         where = f"line {number}"
         yield Row(text_of(row, "worker", where), text_of(value_of(row, "info", where), "post", where))
 
 
 def alpaca(path: Path) -> Iterator[Row]:
-    """One row an instruction, its input on the line below. The output is a model's, and left out."""
+    """Yield one row per instruction, with its input on the line below; the output is a model's, and left out."""
     for number, row in _objects(path):
         where = f"object {number}"
         instruction, given = text_of(row, "instruction", where), row.get("input") or ""
@@ -157,7 +154,7 @@ def _objects(path: Path) -> Iterable[tuple[int, Any]]:
 
 
 class Question(NamedTuple):
-    """A question about a paragraph of an article, and the answers that people gave; none where it has none."""
+    """A question about a paragraph of an article, and the answers that people gave; none if it has none."""
 
     article: str
     context: str
@@ -166,29 +163,29 @@ class Question(NamedTuple):
 
 
 def squad(path: Path) -> Iterator[Row]:
-    """One row a paragraph; the article is the client."""
+    """Yield one row per paragraph; the article is the client."""
     for title, paragraph, where in _paragraphs(path):
         yield Row(title, text_of(paragraph, "context", where))
 
 
 def squad_exercises(path: Path) -> Iterator[Row]:
-    """One row a question that has an answer, with the first one that people gave; the article is the client."""
-    for asked in squad_questions(path):
-        if asked.answers:
-            yield Row(asked.article, Exercise(asked.question, asked.answers[0], asked.context).text)
+    """Yield one row per question that has an answer, with the first human answer; the article is the client."""
+    for entry in squad_questions(path):
+        if entry.answers:
+            yield Row(entry.article, Exercise(entry.question, entry.answers[0], entry.context).text)
 
 
 def squad_questions(path: Path) -> Iterator[Question]:
-    """Every question with its paragraph and its answers, each once.
+    """Yield every question with its paragraph and its answers, each once.
 
     Raises:
-        FormError: the file is of another form.
+        FormError: The file is of another format.
     """
     for title, paragraph, where in _paragraphs(path):
         context = text_of(paragraph, "context", where)
-        for asked in list_of(paragraph, "qas", where):
-            given = (text_of(answer, "text", where) for answer in list_of(asked, "answers", where))
-            yield Question(title, context, text_of(asked, "question", where), tuple(dict.fromkeys(given)))
+        for entry in list_of(paragraph, "qas", where):
+            given = (text_of(answer, "text", where) for answer in list_of(entry, "answers", where))
+            yield Question(title, context, text_of(entry, "question", where), tuple(dict.fromkeys(given)))
 
 
 def _paragraphs(path: Path) -> Iterator[tuple[str, Any, str]]:
@@ -204,7 +201,7 @@ _SENTIMENTS = {"pos": "positive", "neg": "negative"}
 
 
 def yelp(path: Path) -> Iterator[Row]:
-    """One row a review."""
+    """Yield one row per review."""
     for number, review in json_lines(path):
         where = f"line {number}"
         user, text, date = (text_of(review, name, where) for name in ("user_id", "text", "date"))
@@ -212,7 +209,7 @@ def yelp(path: Path) -> Iterator[Row]:
 
 
 def imdb(path: Path) -> Iterator[Row]:
-    """One row a review, of the directory or of the CSV; line breaks in HTML become those of text."""
+    """Yield one row per review, of the directory or of the CSV; HTML line breaks become those of text."""
     return _imdb_directory(path) if path.is_dir() else _imdb_table(path)
 
 
@@ -243,6 +240,6 @@ def _plain(review: str) -> str:
 
 
 def banking77(path: Path) -> Iterator[Row]:
-    """One row a question."""
+    """Yield one row per question."""
     for text, label in read_csv(path, columns_named("text", "category")).itertuples(index=False):
         yield Row(None, text, label)

@@ -181,7 +181,7 @@ class EndpointGenerator:
                     texts = sent(request, 1, seed)  # raises again if the number was not the cause
                     together.clear()
             except openai.APIError as error:
-                raise self.endpoint.explained(error) from None
+                raise self.endpoint.as_user_error(error) from None
             if not texts:
                 raise EndpointError(f"{self.endpoint} answers without any text: look into its log")
             return texts

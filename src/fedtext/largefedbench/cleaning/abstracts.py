@@ -44,7 +44,10 @@ _PREPRINTS = frozenset({"biorxiv", "medrxiv"})
 
 
 def clean_abstract(paragraphs: Sequence[str], source: str) -> Cleaned:
-    """One line of prose: entities decoded, scripts and Greek letters restored, placeholders and markup taken out."""
+    """Return the abstract as one line of prose, without placeholders and markup.
+
+    Entities are decoded, scripts and Greek letters restored.
+    """
     removed: list[Removal] = []
 
     def take_out(match: re.Match[str]) -> str:
@@ -59,7 +62,7 @@ def clean_abstract(paragraphs: Sequence[str], source: str) -> Cleaned:
 
 
 def normalise_abstract(text: str, source: str) -> str:
-    """The same words in one spelling: HTML entities, {superscript 2}, {beta}; nothing is removed here."""
+    """Return the same words in one spelling: HTML entities, {superscript 2}, {beta}; nothing is removed here."""
     if source not in _PREPRINTS:
         return text
     if "&" in text:

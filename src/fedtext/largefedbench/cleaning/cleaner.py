@@ -1,9 +1,10 @@
 """From a turn's spoken paragraphs to its benchmark text: notation, vocatives, formulas, sentences that are not prose.
 
-Rules are compiled once per source and each stage is one pass over the text, whatever the number of rules. Whatever is
-taken out is returned by rule name, so that it can be counted and read.
+Rules are compiled once per source and each stage is one pass over the text, whatever the number of rules. Every removed
+piece is returned with its rule's name, so that it can be counted and read.
 
-Sentences of parliamentary English: a splitter that knows the chambers' abbreviations, and the share of letters.
+The sentence splitter for parliamentary English knows the chambers' abbreviations. A sentence is prose by its share of
+letters.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _EDGES = " .!?,;:…—–-\"“”‘’'()[]•"
 
 
 def split_sentences(paragraph: str) -> list[str]:
-    """The paragraph's sentences, stripped; an abbreviation's full stop ends none."""
+    """Return the paragraph's sentences, stripped; an abbreviation's full stop ends none."""
     sentences, start = [], 0
     for match in _BOUNDARY.finditer(paragraph):
         if _is_abbreviation(paragraph, start, match):
@@ -88,7 +89,7 @@ def _is_abbreviation(paragraph: str, start: int, match: re.Match[str]) -> bool:
 
 
 def is_prose(sentence: str, min_share: float) -> bool:
-    """Whether at least `min_share` of the sentence's non-space characters are letters (see `letter_share`)."""
+    """Return whether at least `min_share` of the sentence's non-space characters are letters (see `letter_share`)."""
     core = sentence.strip(_EDGES)
     characters = len(core) - core.count(" ")
     data = core.encode()
@@ -97,9 +98,10 @@ def is_prose(sentence: str, min_share: float) -> bool:
 
 
 def letter_share(sentence: str) -> float:
-    """Letters over non-space characters, edge punctuation aside (so that a spoken "No." is all letters); 0 if empty.
+    """Return letters over non-space characters, without edge punctuation; 0 for an empty sentence.
 
-    A number counts as one character however many figures it has: said aloud it is words.
+    Without it a spoken "No." is all letters. A number counts as one character however many figures it has, for it is
+    read aloud as words.
     """
     core = _NUMBER.sub("0", sentence.strip(_EDGES))
     characters = len(core) - core.count(" ")
@@ -118,14 +120,14 @@ _FRACTION = re.compile(r"(?:(?<=(\d))|(?<!\d))\\(\d+)/(\d+)\\")
 
 
 class Removal(NamedTuple):
-    """What one rule took out of one text."""
+    """A piece of a text that one rule removed."""
 
     rule: str
     text: str
 
 
 class Cleaned(NamedTuple):
-    """The text that stays, on one line; what was taken out, in no particular order; words before any rule."""
+    """The remaining text, on one line; the removed pieces, unordered; the number of words before any rule."""
 
     text: str
     removed: list[Removal]
@@ -152,7 +154,7 @@ def _stages(source: str) -> _Stages:
 
 
 def clean_speech(paragraphs: Sequence[str], source: str, min_letter_share: float = MIN_LETTER_SHARE) -> Cleaned:
-    """The spoken words of `paragraphs` under the rules of parliament `source` (`ca`, `uk`, `us`)."""
+    """Return the spoken words of `paragraphs` under the rules of parliament `source` (`ca`, `uk`, `us`)."""
     stages = _stages(source)
     removed: list[Removal] = []
     text = normalise("\n".join(paragraphs), source)
@@ -166,7 +168,7 @@ def clean_speech(paragraphs: Sequence[str], source: str, min_letter_share: float
 
 
 def normalise(text: str, source: str) -> str:
-    """One spelling of spaces, hyphens, quotes and fractions; no word is added or taken out."""
+    """Return the text with one spelling of spaces, hyphens, quotes and fractions; no word is added or removed."""
     if not text.isascii():
         text = _RARE.sub(lambda m: _CHARACTERS[m.group()], text)
     if source == "us":
@@ -177,7 +179,7 @@ def normalise(text: str, source: str) -> str:
 
 
 def _take_out(text: str, rules: RuleSet, removed: list[Removal]) -> str:
-    """`text` without what `rules` match (a group named `keep` stays), spaces closed up around the gap."""
+    """Return `text` without the matches of `rules`, except a group named `keep`; spaces are closed up."""
     pieces, end = list[str](), 0
     for match in rules.matches(text):
         keep = match.groupdict().get("keep") or ""

@@ -1,26 +1,20 @@
-"""Cleaning rules of parliamentary records: what the clerk wrote, notation, procedure, vocatives.
+"""Cleaning rules of parliamentary records: clerks' text, written notation, procedure, vocatives, other languages.
 
-Words in a language other than the record's, as they stand in the Canadian record: Inuktitut above all.
+Other languages: words in a language other than the record's, in the Canadian record above all Inuktitut. "Uqaqtittiji,"
+is its "Mr. Speaker,"; longer passages stand between "[Member spoke in Inuktitut as follows:]" and "[... translated as
+follows:]", in syllabics or in Latin letters.
 
-"Uqaqtittiji," is its "Mr. Speaker,"; longer passages stand between "[Member spoke in Inuktitut as follows:]" and
-"[... translated as follows:]", in syllabics or in Latin letters.
+Clerks' text: whole paragraphs written by the clerk or the reporters in a member's turn, such as votes, dispositions and
+readings. A paragraph is removed only if all of it is the formula.
 
-Whole paragraphs written by the clerk or the reporters in a member's turn: votes, dispositions, readings.
+Notation: marks, notes in brackets and names in brackets inside running text, which are not spoken. The patterns are
+anchored so that a year in brackets, "(Northern Ireland)", "(c)(3)" and an editor's "[the bill]" stay.
 
-A paragraph goes only if all of it is the formula.
+Procedure: whole sentences in the chamber's fixed words, which ask for time, votes and readings. A sentence is removed
+only if all of it is the formula: "I yield back." goes, "I yield to no one in my respect for him." stays.
 
-Written notation inside running text that nobody says: marks, notes in brackets, names in brackets.
-
-Anchored so that a year in brackets, "(Northern Ireland)", "(c)(3)" and an editor's "[the bill]" survive.
-
-Whole sentences of floor management: asking for time, votes and readings in the chamber's fixed words.
-
-A sentence goes only if all of it is the formula: "I yield back." goes, "I yield to no one in my respect for him."
-stays.
-
-Taking the address to the chair ("Mr. Speaker,") out of a speech, wherever it stands and only where it is one.
-
-"I thank the Speaker", "Mr. Speaker has ruled" and "to Mr. Speaker, who" are mentions and stay.
+Vocatives: addresses to the chair ("Mr. Speaker,"), anywhere in a speech. Mentions stay: "I thank the Speaker", "Mr.
+Speaker has ruled" and "to Mr. Speaker, who".
 """
 
 from __future__ import annotations
@@ -39,7 +33,7 @@ _FEWEST_WORDS = 2
 
 
 def is_another_language(sentence: str) -> bool:
-    """Whether most letters of the sentence are of another script, or most of its words Inuktitut in Latin letters."""
+    """Return whether most letters are of another script, or most words Inuktitut in Latin letters."""
     if not sentence.isascii():
         letters = [letter for letter in sentence if letter.isalpha()]
         if sum(letter > "\u024f" for letter in letters) * 2 > len(letters):
@@ -368,14 +362,14 @@ _THANKED = re.compile(r"\b(?:you|no|yes|sir)$", re.I)
 
 
 class Stripped(NamedTuple):
-    """The text without its vocatives, and each vocative as it stood."""
+    """The text without its vocatives, and each vocative as it was."""
 
     text: str
     vocatives: list[str]
 
 
 def strip_vocatives(text: str) -> Stripped:
-    """`text` (paragraphs on lines) without the addresses to the chair; a sentence they opened gets its capital back."""
+    """Remove addresses to the chair from `text` (paragraphs on lines); a sentence they opened gets its capital back."""
     if not _MENTIONS.search(text):
         return Stripped(text, [])
     pieces: list[str] = []
@@ -409,7 +403,7 @@ def strip_vocatives(text: str) -> Stripped:
 
 
 def _instead(match: re.Match[str], before: str, following: str) -> str | None:
-    """What stands in place of the vocative (and of a comma before it), or None if it is a mention."""
+    """Return the replacement of a vocative and of a comma before it; None if it is a mention."""
     mark, after = match["mark"].strip(), match["after"]
     closes = "\n" in after or (not after and following[:1] in _CLOSERS)
     if not before or before.endswith(_SENTENCE_END + _CLAUSE_END):

@@ -19,7 +19,7 @@ SHORT_CONSENT = 400  # characters; a shorter US turn that asks unanimous consent
 
 
 def clean_as_published(paragraphs: Sequence[str]) -> Cleaned:
-    """What the published cleaner makes of the paragraphs, joined by spaces as it did."""
+    """Return the paragraphs as the published cleaner would clean them, joined by spaces."""
     text = " ".join(paragraphs)
     if returns_early(text):
         opening, _, rest = text.partition(",")
@@ -39,11 +39,11 @@ def clean_as_published(paragraphs: Sequence[str]) -> Cleaned:
 
 
 def returns_early(text: str) -> bool:
-    """Whether the published cleaner stops at the opening address and never sanitises the rest."""
+    """Return whether the published cleaner stops at the opening address and never sanitises the rest."""
     return text.startswith(OPENINGS)
 
 
 def keeps_us_turn(text: str) -> bool:
-    """Whether the published US scraper made this turn a client."""
+    """Return whether the published US scraper made this turn a client."""
     consent = "I ask unanimous consent that" in text and len(text) < SHORT_CONSENT
     return returns_early(text) and "pro tempore" not in text and not consent

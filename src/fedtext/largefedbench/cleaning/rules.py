@@ -1,4 +1,4 @@
-"""What a cleaning rule is, and how the rules of one source become one compiled pattern per stage."""
+"""Cleaning rules, and how the rules of one source are compiled into one pattern per stage."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Rule(NamedTuple):
 
 
 def rule(name: str, sources: str, *patterns: str) -> Rule:
-    """A rule for the space-separated `sources`; an empty string stands for the three parliaments."""
+    """Return a rule for the space-separated `sources`; an empty string stands for the three parliaments."""
     return Rule(name, tuple(sources.split()) or CONGRESS, patterns)
 
 
 class RuleSet:
-    """The rules of one stage that apply to one source, in one compiled alternation: one pass, whatever their number."""
+    """The rules of one stage for one source, in one compiled alternation: one pass, whatever their number."""
 
     def __init__(self, rules: Iterable[Rule], source: str, *, starts: str = "") -> None:
-        """`starts` is a pattern that matches wherever a rule does: the rules are then tried nowhere else."""
+        """Compile the rules of `source`; `starts` must match wherever a rule does, and rules are tried only there."""
         chosen = [one for one in rules if source in one.sources]
         self.names = [one.name for one in chosen]
         groups = [f"(?P<r{number}>{'|'.join(one.patterns)})" for number, one in enumerate(chosen)]
@@ -34,17 +34,17 @@ class RuleSet:
         self.starts = re.compile(starts) if starts else None
 
     def matches(self, text: str) -> Iterator[re.Match[str]]:
-        """What the rules take out of `text`, left to right, without overlap."""
+        """Yield the matches of the rules in `text`, left to right, without overlap."""
         return matches_at(self.starts, self.pattern, text) if self.starts else self.pattern.finditer(text)
 
     def name(self, match: re.Match[str]) -> str:
-        """The name of the rule that matched."""
+        """Return the name of the rule that matched."""
         assert match.lastgroup is not None
         return self.names[int(match.lastgroup[1:])]
 
 
 def matches_at(starts: re.Pattern[str], pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """`pattern.finditer(text)`, tried only where `starts` matches: a literal first letter is found much faster."""
+    """Yield `pattern.finditer(text)`, tried only where `starts` matches, as a literal first letter is found faster."""
     end = 0
     for start in starts.finditer(text):
         match = pattern.match(text, start.start()) if start.start() >= end else None

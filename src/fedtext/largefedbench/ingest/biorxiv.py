@@ -20,7 +20,7 @@ NOTHING_FOUND = "no posts found"
 
 
 class Answer(NamedTuple):
-    """One answer: its bytes, the window's total, and the (DOI, version) of every row."""
+    """One response: its bytes, the window's total, and the (DOI, version) of every row."""
 
     content: bytes
     total: int
@@ -28,22 +28,22 @@ class Answer(NamedTuple):
 
 
 class Preprints:
-    """One of the two servers."""
+    """One of the two preprint servers."""
 
     def __init__(self, server: str, params: Ingest, client: HttpClient) -> None:
         self._server, self._params, self._client = server, params.preprints, client
 
     def windows(self, params: Ingest, today: Any) -> list[Window]:
-        """The weeks asked for."""
+        """Return the requested weeks."""
         return weeks(params.from_date, params.to_date or today)
 
     def query(self, window: Window) -> dict[str, Any]:
-        """What the API is asked."""
+        """Return the query parameters of the API."""
         first, last = days(window)
         return {"server": self._server, "from": first.isoformat(), "to": last.isoformat()}
 
     def pages(self, window: Window, tally: Tally) -> Iterator[Page]:
-        """The pages of a week in cursor order."""
+        """Yield the pages of a week in cursor order."""
         first, last = days(window)
         base = f"{self._params.base_url}/details/{self._server}/{first}/{last}"
         seen: set[tuple[str, str]] = set()
@@ -67,10 +67,10 @@ class Preprints:
 
 
 def read_answer(body: bytes, *, cursor: int) -> Answer:
-    """Checks one answer to a question at `cursor`.
+    """Parse and check one response to a request at `cursor`.
 
     Raises:
-        UnusableAnswerError: an error in whatever disguise, or an answer to another question.
+        UnusableAnswerError: It is an error in any form, or a response to another request.
     """
     value = raw_store.json_object(body)
     message = next(iter(raw_store.records(value, "messages")), {})

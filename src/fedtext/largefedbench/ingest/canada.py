@@ -37,17 +37,17 @@ class Canada:
         self._params, self._client = params.ca, client
 
     def windows(self, params: Ingest, today: datetime.date) -> list[Window]:
-        """The weeks asked for, session by session."""
+        """Return the requested weeks, session by session."""
         sessions = self._params.sessions
         return [w for part in sessions for w in weeks(params.from_date, params.to_date or today, part, f"{part}/")]
 
     def query(self, window: Window) -> dict[str, Any]:
-        """Which days of which session."""
+        """Return the session and its days."""
         first, last = days(window)
         return {"session": window.part, "from": first.isoformat(), "to": last.isoformat()}
 
     def pages(self, window: Window, tally: Tally) -> Iterator[Page]:
-        """The sittings of a week by number."""
+        """Yield the sittings of a week by number."""
         session = window.part.replace("-", "")
         sittings = self._sittings(window)
         tally.expected = len(sittings)
@@ -67,12 +67,12 @@ class Canada:
             "session": window.part, "date__range": f"{first},{last}", "limit": str(LIMIT), "format": "json",
         }  # fmt: skip
         sittings: list[tuple[str, str]] = []
-        asked: set[str] = set()
+        visited: set[str] = set()
         while url is not None:
             answer = self._client.fetch(url, partial(read_list, url), params=params, headers=API_VERSION)
-            if answer is None or url in asked:
+            if answer is None or url in visited:
                 raise UnusableAnswerError(f"{url} does not exist" if answer is None else f"{url} leads back to itself")
-            asked.add(url)
+            visited.add(url)
             sittings += answer.found
             url, params = answer.following, None
         if outside := [day for day, _ in sittings if not str(first) <= day <= str(last)]:
@@ -81,10 +81,10 @@ class Canada:
 
 
 def read_list(url: str, body: bytes) -> Sittings:
-    """One page of sittings.
+    """Parse one page of sittings.
 
     Raises:
-        UnusableAnswerError: not such a page.
+        UnusableAnswerError: It is no such page.
     """
     value = raw_store.json_object(body)
     found = []
@@ -101,7 +101,7 @@ def read_list(url: str, body: bytes) -> Sittings:
 
 
 def sitting_number(value: object) -> str:
-    """A sitting's number as it stands in file names: `7` is 007, `128-B` is 128B.
+    """Return a sitting's number as it stands in file names: `7` is 007, `128-B` is 128B.
 
     Raises:
         UnusableAnswerError: it is no such number.
@@ -113,6 +113,6 @@ def sitting_number(value: object) -> str:
 
 
 def read_sitting(name: str, body: bytes) -> bytes:
-    """The bytes of a sitting, once they are known to be one (a byte order mark stays)."""
+    """Return the bytes of a sitting after a check that they are one (a byte order mark stays)."""
     raw_store.xml_root(name, body, root="Hansard")
     return body

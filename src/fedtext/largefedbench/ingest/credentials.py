@@ -17,10 +17,10 @@ OPENREVIEW_PASSWORD = "OPENREVIEW_PASSWORD"
 
 
 def contact(environment: Mapping[str, str]) -> str:
-    """Whom a source's operator can write to, from FEDTEXT_CONTACT; sent with every request.
+    """Return the contact address for a source's operator, from FEDTEXT_CONTACT; it is sent with every request.
 
     Raises:
-        RefusedError: it is not set, or is not one printable ASCII line.
+        RefusedError: It is not set, or is not one printable ASCII line.
     """
     value = environment.get(CONTACT, "").strip()
     if not value or not value.isascii() or not value.isprintable():
@@ -32,13 +32,13 @@ def contact(environment: Mapping[str, str]) -> str:
 
 
 def optional(environment: Mapping[str, str], name: str) -> SecretStr | None:
-    """The secret named `name`, or None."""
+    """Return the secret named `name`, or None."""
     value = environment.get(name, "").strip()
     return SecretStr(value) if value else None
 
 
 def required(environment: Mapping[str, str], name: str, source: str) -> SecretStr:
-    """The secret named `name`.
+    """Return the secret named `name`.
 
     Raises:
         RefusedError: it is not set.
@@ -50,12 +50,12 @@ def required(environment: Mapping[str, str], name: str, source: str) -> SecretSt
 
 
 class HeaderKey(httpx.Auth):
-    """Puts a secret into one header at the moment of sending, so that no other object holds it in clear."""
+    """Authentication that puts a secret into a header when a request is sent; no other object holds it in clear."""
 
     def __init__(self, header: str, secret: SecretStr, prefix: str = "") -> None:
         self._header, self._secret, self._prefix = header, secret, prefix
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        """Sends `request` with the header set."""
+        """Send `request` with the header set."""
         request.headers[self._header] = self._prefix + self._secret.get_secret_value()
         yield request

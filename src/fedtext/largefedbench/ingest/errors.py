@@ -1,4 +1,4 @@
-"""How a pull can fail: by one answer, by one window, or altogether."""
+"""Errors of a pull: of one response, of one window, or of the whole pull."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from fedtext.system.errors import FedtextError
 
 
 class IngestError(FedtextError, RuntimeError):
-    """Base of everything a pull raises on purpose; messages never hold a credential."""
+    """Base of all errors that a pull raises on purpose; messages never hold a credential."""
 
 
 class UnusableAnswerError(IngestError):
-    """An answer that is not a page: an error status, an error body, HTML, truncated bytes, no answer at all.
+    """A response that is not a page: an error status, an error body, HTML, truncated bytes, or none at all.
 
     Args:
         reason: What came instead.
         retry_after: Seconds the server asked to wait, if it did.
-        final: Whether asking again is pointless.
+        final: Whether another attempt is pointless.
     """
 
     def __init__(self, reason: str, *, retry_after: float | None = None, final: bool = False) -> None:
@@ -25,12 +25,12 @@ class UnusableAnswerError(IngestError):
 
 
 class UnsteadyWindowError(IngestError):
-    """The answers of one window do not add up: its contents changed while it was pulled. It is pulled again."""
+    """The responses of one window do not add up, because its contents changed meanwhile; it is pulled again."""
 
 
 class StoredWindowError(IngestError):
-    """A finished window on disk is not what it must be: other query, missing page."""
+    """A finished window on disk has another query or lacks a page."""
 
 
 class RefusedError(IngestError):
-    """Nothing more can be had from this source now: a credential is missing or refused, or a long wait is asked for."""
+    """The source refuses further requests now: a credential is missing or refused, or a long wait is required."""

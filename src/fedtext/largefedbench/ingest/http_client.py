@@ -1,8 +1,8 @@
-"""One request, asked until it is answered well: limited in rate, identified, patient, and suspicious of every body.
+"""One request, repeated until the response is usable: rate-limited, identified, and with every body checked.
 
 - Time as the clients see it: injected, so that tests never sleep; and the limiter that keeps requests apart.
-- What a server's robots.txt says to programs such as this one: asked once a server, before anything else.
-- Links that an answer gives to its next page: followed on the same server only, and never with a key in them.
+- A server's robots.txt: fetched once a server, before anything else.
+- Links to a next page in a response: followed on the same server only, and never with a key in them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _utc_now() -> datetime.datetime:
 
 @dataclass(frozen=True)
 class Clock:
-    """Three faces of time: seconds that only grow, the calendar in UTC, and waiting."""
+    """Interface of time: monotonic seconds, the calendar in UTC, and waiting."""
 
     monotonic: Callable[[], float] = time.monotonic
     now: Callable[[], datetime.datetime] = _utc_now
@@ -46,11 +46,11 @@ class RateLimiter:
         self._next: float | None = None
 
     def slow_down(self, interval: float) -> None:
-        """Keeps requests at least so many seconds apart from now on, if that is more than before."""
+        """Raise the interval between requests to `interval` seconds, if that is longer than before."""
         self._interval = max(self._interval, interval)
 
     def wait(self) -> None:
-        """Returns when the next request may start, and counts it as started."""
+        """Wait until the next request may start, and count it as started."""
         now = self._clock.monotonic()
         if self._next is not None and now < self._next:
             self._clock.sleep(self._next - now)
@@ -74,17 +74,17 @@ class Robots:
         self._rules.parse(text.splitlines())
 
     def allow(self, url: httpx.URL) -> bool:
-        """Whether the page may be asked for."""
+        """Return whether robots.txt allows to fetch the page."""
         return self._rules.can_fetch(AGENT, str(url))
 
     @property
     def delay(self) -> float:
-        """Seconds the server wants between two requests; 0 where it does not say."""
+        """The seconds that the server wants between two requests; 0 if it does not say."""
         return float(self._rules.crawl_delay(AGENT) or 0)
 
 
-def place(url: httpx.URL) -> httpx.URL:
-    """Where a server keeps its robots.txt."""
+def robots_url(url: httpx.URL) -> httpx.URL:
+    """Return the address of a server's robots.txt."""
     return url.copy_with(raw_path=b"/robots.txt", fragment=None)
 
 
@@ -116,7 +116,7 @@ class HttpClient:
         self._client = httpx.Client(timeout=requests.timeout, headers=headers)
 
     def close(self) -> None:
-        """Closes the connections."""
+        """Close the connections."""
         self._client.close()
 
     def fetch(
@@ -130,14 +130,14 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         auth: httpx.Auth | None = None,
     ) -> T | None:
-        """What `read` makes of the body at `url` (a POST if there is a form or a JSON value); None if there is none.
+        """Return the result of `read` on the body at `url`; None if there is none.
 
-        `read` raises `UnusableAnswerError` for a body that is not what was asked for: it is asked for again. Only a
-        plain GET follows redirects: a credential is for this origin alone.
+        A request with a form or a JSON value is a POST. `read` raises `UnusableAnswerError` for a wrong body, and the
+        request is repeated. Only a plain GET follows redirects: a credential is for this origin alone.
 
         Raises:
-            RefusedError: the credential is refused, or a longer wait is asked for than `requests.longest_wait`.
-            UnusableAnswerError: no usable answer in `requests.attempts` attempts.
+            RefusedError: The credential is refused, or the required wait is longer than `requests.longest_wait`.
+            UnusableAnswerError: No usable response in `requests.attempts` attempts.
         """
 
         def ask() -> T | None:
@@ -148,7 +148,7 @@ class HttpClient:
         return self._patiently(ask)
 
     def fetch_file(self, url: str, read: Callable[[IO[bytes]], T]) -> T | None:
-        """As `fetch`, for a large body: it is kept on disk, and `read` is given the open file."""
+        """Return the result of `read` on a large body, which is kept on disk; else as `fetch`."""
         return self._patiently(lambda: self._once(self._client.build_request("GET", url), read, None))
 
     def _patiently(self, ask: Callable[[], T | None]) -> T | None:
@@ -164,14 +164,14 @@ class HttpClient:
             return read_named(request, read, body) if self._store(request, auth, body) else None
 
     def _mind_robots(self, url: httpx.URL) -> None:
-        """Does as the server's robots.txt says, which is asked for once.
+        """Obey the server's robots.txt, which is fetched once.
 
         Raises:
-            RefusedError: it asks not to fetch the page, and `requests.robots` is `obey`.
+            RefusedError: It forbids the page, and `requests.robots` is `obey`.
         """
         if self._requests.robots == "ignore":
             return
-        rules = place(url)
+        rules = robots_url(url)
         if rules not in self._robots:
             text = self._once_robots(rules)
             self._robots[rules] = Robots(text)
@@ -188,7 +188,7 @@ class HttpClient:
             LOG.warning("%s asks programs not to fetch %s; going on (ingest.requests.robots=report)", rules, url.path)
 
     def _once_robots(self, rules: httpx.URL) -> str:
-        """The text of a robots.txt, empty if there is none (any 4xx, as RFC 9309 has it)."""
+        """Return the text of a robots.txt, empty if there is none (any 4xx, by RFC 9309)."""
         with SpooledTemporaryFile(SPOOL) as body:
             self._limiter.wait()
             try:
@@ -203,7 +203,7 @@ class HttpClient:
             return body.read().decode("utf-8", "replace")
 
     def _store(self, request: httpx.Request, auth: httpx.Auth | None, body: IO[bytes]) -> bool:
-        """Writes the answer's body into `body`; whether there is one."""
+        """Write the response into `body`, and return whether there is one."""
         self._limiter.wait()
         open_to_all = auth is None and request.method == "GET"
         try:
@@ -236,15 +236,15 @@ class HttpClient:
         raise UnusableAnswerError(f"{url} answered {status}", retry_after=wait, final=not passing)
 
     def _wait(self, state: RetryCallState) -> float:
-        """What the server asked for, else twice as long each time."""
+        """Return the wait that the server asked for, else twice the last one."""
         error = state.outcome.exception() if state.outcome else None
-        asked = error.retry_after if isinstance(error, UnusableAnswerError) else None
+        required = error.retry_after if isinstance(error, UnusableAnswerError) else None
         backoff: float = self._requests.first_wait * 2 ** (state.attempt_number - 1)
-        return min(backoff, self._requests.longest_wait) if asked is None else asked
+        return min(backoff, self._requests.longest_wait) if required is None else required
 
 
 def read_named(request: httpx.Request, read: Callable[[IO[bytes]], T], body: IO[bytes]) -> T:
-    """What `read` makes of a body; its complaints get the address."""
+    """Return the result of `read` on a body; its errors get the address."""
     try:
         return read(body)
     except UnusableAnswerError as error:
@@ -256,7 +256,7 @@ def read_body(response: httpx.Response, limit: int, into: IO[bytes]) -> None:
     """Write the whole body, decompressed, of at most `limit` bytes.
 
     Raises:
-        UnusableAnswerError: it is larger, truncated, or encoded in a way that was not asked for.
+        UnusableAnswerError: It is larger, truncated, or in an encoding that was not requested.
     """
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in {"identity", "gzip", "x-gzip", ""}:
@@ -277,7 +277,7 @@ def read_body(response: httpx.Response, limit: int, into: IO[bytes]) -> None:
 
 
 def same_origin_link(url: str, link: object) -> str:
-    """`link`, absolute or relative to `url`, without any `api_key` a server wrote into it.
+    """Return `link`, absolute or relative to `url`, without any `api_key` that a server wrote into it.
 
     Raises:
         UnusableAnswerError: it leads to another server.

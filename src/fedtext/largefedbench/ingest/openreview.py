@@ -23,7 +23,7 @@ from fedtext.params.ingest import Ingest
 
 
 class Notes(NamedTuple):
-    """One answer: its bytes, the number of notes in all, the ids of those that came, reviews among their replies."""
+    """One response: its bytes, the total number of notes, the ids of the received ones, and their reviews."""
 
     content: bytes
     total: int
@@ -39,16 +39,16 @@ class OpenReview:
         self._auth: dict[str, HeaderKey] = {}
 
     def windows(self, params: Ingest, today: datetime.date) -> list[Window]:
-        """One window an invitation."""
+        """Return one window per invitation."""
         names = [*self._params.invitations, *self._params.invitations_v2]
         return [Window(re.sub(r"[^\w.]+", "-", name).strip("-."), part=name) for name in names]
 
     def query(self, window: Window) -> dict[str, Any]:
-        """Which invitation."""
+        """Return the invitation."""
         return {"invitation": window.part, "details": "directReplies"}
 
     def pages(self, window: Window, tally: Tally) -> Iterator[Page]:
-        """The notes in order of their number, page by page."""
+        """Yield the notes in order of their number, page by page."""
         v2 = window.part in self._params.invitations_v2
         base = self._params.base_url_v2 if v2 else self._params.base_url
         auth = self._sign_in(base)
@@ -76,7 +76,7 @@ class OpenReview:
             number += 1
 
     def _sign_in(self, base: str) -> HeaderKey | None:
-        """The key to one API's server, got once; None for a guest."""
+        """Return the key to one API's server, fetched once; None for a guest."""
         user = optional(self._environment, OPENREVIEW_USER)
         if base in self._auth or user is None:
             return self._auth.get(base)
@@ -90,7 +90,7 @@ class OpenReview:
 
 
 def read_token(body: bytes) -> SecretStr:
-    """The token of a login; whatever else came is not repeated in the error."""
+    """Return the token of a login; an error repeats nothing else of the response."""
     token = raw_store.json_object(body).get("token")
     if not isinstance(token, str) or not token:
         raise UnusableAnswerError("signing in gave no token (a second factor is not supported)", final=True)
@@ -98,7 +98,7 @@ def read_token(body: bytes) -> SecretStr:
 
 
 def read_notes(body: bytes) -> Notes:
-    """Checks one page of notes.
+    """Parse and check one page of notes.
 
     Raises:
         UnusableAnswerError: an error body, or not notes.

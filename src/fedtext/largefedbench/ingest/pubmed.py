@@ -32,16 +32,16 @@ class PubMed:
         self._key = optional(environment, NCBI_KEY)
 
     def windows(self, params: Ingest, today: datetime.date) -> list[Window]:
-        """The weeks asked for."""
+        """Return the requested weeks."""
         return weeks(params.from_date, params.to_date or today)
 
     def query(self, window: Window) -> dict[str, Any]:
-        """The search."""
+        """Return the search."""
         first, last = days(window)
         return {"term": self._params.term, "datetype": "edat", "from": first.isoformat(), "to": last.isoformat()}
 
     def pages(self, window: Window, tally: Tally) -> Iterator[Page]:
-        """The articles in batches, by id."""
+        """Yield the articles in batches, by id."""
         ids = sorted(set(self._search(*days(window))))
         tally.expected = len(ids)
         for number, start in enumerate(range(0, len(ids), self._params.batch)):
@@ -81,7 +81,7 @@ class PubMed:
 
 
 def read_search(body: bytes) -> tuple[int, list[int]]:
-    """Count and ids of a search.
+    """Parse the count and ids of a search.
 
     Raises:
         UnusableAnswerError: an error body, or not a search's.
@@ -97,7 +97,7 @@ def read_search(body: bytes) -> tuple[int, list[int]]:
 
 
 def read_articles(name: str, body: bytes) -> tuple[bytes, list[int]]:
-    """The bytes of a batch and the ids of its articles (books have theirs elsewhere).
+    """Return the bytes of a batch and the ids of its articles (books have theirs elsewhere).
 
     Raises:
         UnusableAnswerError: an error body, or not articles.

@@ -27,24 +27,24 @@ LOG = logging.getLogger(__name__)
 
 
 class Source(Protocol):
-    """What a source's module says of it."""
+    """Interface of a source's module."""
 
     def windows(self, params: Ingest, today: datetime.date) -> list[Window]:
-        """All windows asked for, in the order in which they are pulled."""
+        """Return all requested windows, in the order in which they are pulled."""
 
     def query(self, window: Window) -> dict[str, Any]:
-        """What identifies the window's content, beside its name; recorded, and compared on resuming."""
+        """Return what identifies the window's content beside its name; it is recorded, and compared on resuming."""
 
     def pages(self, window: Window, tally: Tally) -> Iterator[Page]:
-        """The window's pages in order; fills in the tally."""
+        """Return the window's pages in order; fills in the tally."""
 
 
 def pull(params: Ingest, *, clock: Clock | None = None, environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """Pulls what is asked for and not there yet into `<raw_dir>/<source>/`; returns what was done, in numbers.
+    """Pull the requested windows that are not there yet into `<raw_dir>/<source>/`; return what was done, in numbers.
 
     Raises:
-        RefusedError: source, directory, contact or credential missing or refused; nothing more can be had now.
-        IngestError: a window failed (unless `on_failed_window` is `continue`); the windows before it are kept.
+        RefusedError: Source, directory, contact or credential is missing or refused, or the source refuses requests.
+        IngestError: A window failed (unless `on_failed_window` is `continue`); the windows before it are kept.
     """
     if params.source is None or params.raw_dir is None:
         raise RefusedError(f"nothing to pull: --params ingest.source=<{'|'.join(LIVE_SOURCES)}>,ingest.raw_dir=DIR")
@@ -60,8 +60,8 @@ def pull(params: Ingest, *, clock: Clock | None = None, environment: Mapping[str
         client.close()
 
 
-def told(report: dict[str, Any]) -> str:
-    """What a pull did, in one line for whoever started it."""
+def pull_summary(report: dict[str, Any]) -> str:
+    """Return a summary of a pull in one line, for the user."""
     counts = Counter(report | {"failed": len(report["failed"])})
     came = f"{counts['pages']} pages, {counts['records']} records"
     lost = f"{counts['missing']} missing, {counts['rejected']} rejected, {counts['failed']} windows failed"
@@ -70,7 +70,7 @@ def told(report: dict[str, Any]) -> str:
 
 
 def open_source(name: LiveSource, params: Ingest, client: HttpClient, environment: Mapping[str, str]) -> Source:
-    """The source of that name."""
+    """Return the source of that name."""
     if name in {"biorxiv", "medrxiv"}:
         return Preprints(name, params, client)
     if name == "uk":
@@ -119,7 +119,7 @@ def _pull_windows(params: Ingest, source: Source, store: RawStore, today: dateti
 def _pull_window(
     params: Ingest, source: Source, store: RawStore, window: Window, today: datetime.date
 ) -> dict[str, Any]:
-    """Pulls one window, again if it changed meanwhile."""
+    """Pull one window, and again if it changed meanwhile."""
     for attempt in range(1, params.window_attempts + 1):
         tally = Tally()
         last = attempt == params.window_attempts

@@ -4,8 +4,8 @@ A window is pulled into a temporary directory that gets its name when everything
 leaves finished windows and nothing else that counts. Pages are gzip files with no name or time inside: equal content,
 equal bytes.
 
-- Reading what a server sent before it is stored: HTTP 200 says nothing about what is inside.
-- What is pulled in one piece: whole ISO weeks, so that two pulls with other dates never cut a week differently.
+- A response is parsed and checked before it is stored, for HTTP 200 says nothing about its content.
+- Windows are whole ISO weeks, so that two pulls with other dates never cut a week differently.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LONGEST_NUMBER = 12  # digits; no source counts in millions of millions
 
 
 def json_object(body: bytes) -> dict[str, Any]:
-    """The JSON object in `body`, with or without a byte order mark.
+    """Parse the JSON object in `body`, with or without a byte order mark.
 
     Raises:
         UnusableAnswerError: HTML, truncated JSON, another encoding, or JSON that is not an object.
@@ -56,7 +56,7 @@ def json_object(body: bytes) -> dict[str, Any]:
 
 
 def whole_number(value: Any, name: str) -> int:
-    """A count that sources write as a number or as a string of digits.
+    """Return a count that sources write as a number or as a string of digits.
 
     Raises:
         UnusableAnswerError: it is neither.
@@ -68,7 +68,7 @@ def whole_number(value: Any, name: str) -> int:
 
 
 def records(value: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """The list of objects under `name`.
+    """Return the list of objects under `name`.
 
     Raises:
         UnusableAnswerError: there is none; the body is an error in another shape.
@@ -80,10 +80,12 @@ def records(value: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def xml_root(name: str, body: bytes, *, root: str) -> Any:
-    """Root element of an XML page named `root`, read as the builder will read it; entities that expand are refused.
+    """Parse an XML page as the builder will read it, and return its root element, which must be named `root`.
+
+    Entities that expand are refused.
 
     Raises:
-        UnusableAnswerError: HTML, truncated or hostile XML, another document.
+        UnusableAnswerError: It is HTML, truncated or hostile XML, or another document.
     """
     try:
         return parse_xml(name, body.removeprefix(BOM), root=root)
@@ -92,7 +94,7 @@ def xml_root(name: str, body: bytes, *, root: str) -> Any:
 
 
 def excerpt(body: bytes) -> str:
-    """The start of a body, on one line, for a message."""
+    """Return the start of a body, on one line, for a message."""
     return " ".join(body[:120].decode("utf-8", "replace").split())
 
 
@@ -103,8 +105,8 @@ WEEK = datetime.timedelta(days=7)
 class Window:
     """One piece of a source: its directory under `<raw_dir>/<source>/`, its days, and a part of the source if any.
 
-    `part` is what the source divides itself into beside time: a chamber, a session, an invitation. A window without
-    days is pulled whole at any time.
+    `part` is a division of the source beside time: a chamber, a session, an invitation. A window without days is pulled
+    whole at any time.
     """
 
     name: str
@@ -113,12 +115,12 @@ class Window:
     part: str = ""
 
     def settled(self, today: datetime.date, settle_days: int) -> bool:
-        """Whether its last day is over and `settle_days` have passed: pages are never pulled again."""
+        """Return whether its last day and `settle_days` more have passed: then its pages are never pulled again."""
         return self.last is None or self.last + datetime.timedelta(days=settle_days) < today
 
 
 def weeks(first: datetime.date, last: datetime.date, part: str = "", prefix: str = "") -> list[Window]:
-    """The ISO weeks (Monday to Sunday) that hold a day from `first` to `last`, in order, named `2024-W12`."""
+    """Return the ISO weeks (Monday to Sunday) that hold a day from `first` to `last`, in order, named `2024-W12`."""
     monday = first - datetime.timedelta(days=first.weekday())
     windows = []
     while monday <= last:
@@ -129,7 +131,7 @@ def weeks(first: datetime.date, last: datetime.date, part: str = "", prefix: str
 
 
 def days(window: Window) -> tuple[datetime.date, datetime.date]:
-    """First and last day of a window that has days.
+    """Return the first and last day of a window that has days.
 
     Raises:
         ValueError: it has none.
@@ -153,7 +155,7 @@ class Page:
 
 @dataclass
 class Tally:
-    """What the source says a window holds, and what was found instead: filled in while its pages are pulled.
+    """The source's count of a window, and what was found: filled in while its pages are pulled.
 
     `missing` were listed and not there (404), `rejected` were there and are not for keeping; both by name with the
     reason. `notes` are further counts, for the reader.
@@ -165,7 +167,7 @@ class Tally:
     notes: Counter[str] = field(default_factory=Counter)
 
     def difference(self, records: int) -> int:
-        """How many more records there are than the source said; 0 if the window adds up."""
+        """Return the number of records beyond the source's own count; 0 if the window adds up."""
         return records + len(self.missing) + len(self.rejected) - self.expected
 
 
@@ -177,7 +179,7 @@ class RawStore:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """One pull at a time into this directory; the lock goes when the process does, however it ends."""
+        """Hold the lock of this directory, for one pull at a time; the system releases it when the process ends."""
         self.root.mkdir(parents=True, exist_ok=True)
         try:
             lock = locked(self.root / ".lock", wait=False)
@@ -187,7 +189,7 @@ class RawStore:
             yield
 
     def is_done(self, window: Window, query: dict[str, Any]) -> bool:
-        """Whether the window was pulled before, by the same query.
+        """Return whether the window was pulled before, by the same query.
 
         Raises:
             StoredWindowError: it was pulled by another query, a page is gone or changed, or no pull has made it.
@@ -219,7 +221,7 @@ class RawStore:
         retrieved: str,
         strict: bool,
     ) -> dict[str, Any]:
-        """Stores all pages of a window and what they add up to, or nothing; returns what `_done.json` says.
+        """Store all pages of a window and their counts, or nothing; return the content of `_done.json`.
 
         Raises:
             UnsteadyWindowError: the counts do not add up and `strict` is set.
@@ -245,7 +247,7 @@ class RawStore:
 
 
 def _store(directory: Path, page: Page) -> dict[str, Any]:
-    """Writes one page; its digest is of the content, which no compressor changes."""
+    """Write one page; its digest is of the content, which no compressor changes."""
     path = directory / page.name
     data = _compressed(page.content) if page.name.endswith(".gz") else page.content
     with path.open("xb") as file:
@@ -255,7 +257,7 @@ def _store(directory: Path, page: Page) -> dict[str, Any]:
 
 
 def _digest(path: Path) -> str | None:
-    """Of a page's content, or None if it cannot be read."""
+    """Return the digest of a page's content, or None if it cannot be read."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -29,17 +29,17 @@ class UnitedKingdom:
         self._listing = cache(self._fetch_listing)
 
     def windows(self, params: Ingest, today: datetime.date) -> list[Window]:
-        """The weeks asked for, chamber by chamber."""
+        """Return the requested weeks, chamber by chamber."""
         chambers = self._params.chambers
         return [w for part in chambers for w in weeks(params.from_date, params.to_date or today, part, f"{part}/")]
 
     def query(self, window: Window) -> dict[str, Any]:
-        """Which days of which chamber."""
+        """Return the chamber and its days."""
         first, last = days(window)
         return {"chamber": window.part, "from": first.isoformat(), "to": last.isoformat()}
 
     def pages(self, window: Window, tally: Tally) -> Iterator[Page]:
-        """The last revision of every sitting day of a week."""
+        """Yield the last revision of every sitting day of a week."""
         first, last = days(window)
         sittings = {day: r for day, r in self._listing(window.part).items() if str(first) <= day <= str(last)}
         tally.expected = len(sittings)
@@ -64,7 +64,7 @@ class UnitedKingdom:
 
 
 def read_listing(name: str, body: bytes) -> dict[str, list[str]]:
-    """The letters issued for each day, in order of issue: `z` before `aa`.
+    """Return the letters issued for each day, in order of issue: `z` before `aa`.
 
     Raises:
         UnusableAnswerError: no such file is listed; this is another page.
@@ -79,5 +79,5 @@ def read_listing(name: str, body: bytes) -> dict[str, list[str]]:
 
 
 def read_day(name: str, body: bytes) -> tuple[bytes, bool]:
-    """The bytes of a day, and whether it is the latest revision."""
+    """Return the bytes of a day, and whether it is the latest revision."""
     return body, raw_store.xml_root(name, body, root="publicwhip").get("latest") != "no"

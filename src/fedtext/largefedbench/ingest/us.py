@@ -45,16 +45,16 @@ class UnitedStates:
         self._auth = HeaderKey("X-Api-Key", required(environment, GOVINFO_KEY, "us"))
 
     def windows(self, params: Ingest, today: datetime.date) -> list[Window]:
-        """The weeks asked for."""
+        """Return the requested weeks."""
         return weeks(params.from_date, params.to_date or today)
 
     def query(self, window: Window) -> dict[str, Any]:
-        """Which days."""
+        """Return the days."""
         first, last = days(window)
         return {"collection": "CREC", "from": first.isoformat(), "to": last.isoformat()}
 
     def pages(self, window: Window, tally: Tally) -> Iterator[Page]:
-        """The packages of a week by date."""
+        """Yield the packages of a week by date."""
         for package in sorted(self._packages(window, tally)):
             if not PACKAGE.fullmatch(package):
                 tally.rejected[package] = "not a package of one day"
@@ -74,22 +74,22 @@ class UnitedStates:
             "collection": "CREC", "pageSize": str(self._params.page_size), "offsetMark": "*",
         }  # fmt: skip
         ids: set[str] = set()
-        asked: set[str] = set()
+        visited: set[str] = set()
         while url is not None:
             answer = self._client.fetch(url, partial(read_list, url), params=params, auth=self._auth)
-            if answer is None or url in asked:
+            if answer is None or url in visited:
                 raise UnusableAnswerError(f"{url} does not exist" if answer is None else f"{url} leads back to itself")
-            asked.add(url)
+            visited.add(url)
             ids.update(answer.ids)
             tally.expected, url, params = answer.total, answer.following, None
         return ids
 
 
 def read_list(url: str, body: bytes) -> Packages:
-    """One page of packages.
+    """Parse one page of packages.
 
     Raises:
-        UnusableAnswerError: not such a page.
+        UnusableAnswerError: It is no such page.
     """
     value = raw_store.json_object(body)
     ids = [str(package.get("packageId")) for package in raw_store.records(value, "packages")]
@@ -99,7 +99,7 @@ def read_list(url: str, body: bytes) -> Packages:
 
 
 def reduced_package(package: str, body: IO[bytes]) -> bytes:
-    """A zip file of the package's `mods.xml` and `html/*.htm`, in name order, without times.
+    """Return a zip file of the package's `mods.xml` and `html/*.htm`, in name order, without times.
 
     Raises:
         UnusableAnswerError: not a zip file, truncated, hostile, or without these files.
@@ -118,7 +118,7 @@ def reduced_package(package: str, body: IO[bytes]) -> bytes:
 
 
 def _kept_files(body: IO[bytes]) -> dict[str, bytes]:
-    """The files that the builder reads, by their name inside the package; the others stay on disk."""
+    """Return the files that the builder reads, by their name inside the package; the others stay on disk."""
     try:
         with zipfile.ZipFile(body) as archive:
             entries = [(match.group(1), e) for e in archive.infolist() if (match := KEPT.fullmatch(e.filename))]

@@ -1,6 +1,6 @@
-"""The sources: where each one's raw pages lie, how they are read, and which config of a snapshot they belong to.
+"""The sources: where their raw pages lie, how they are read, and which config of a snapshot they belong to.
 
-A source is a line in `SOURCES`; its module turns one raw page into turns and decides nothing.
+A source is a line in `SOURCES`; its module turns one raw page into turns, without any filter.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _NOT_A_PAGE = re.compile(r"(^|/)[._]")
 
 
 def raw_pages(raw_dir: Path, source: Source) -> list[RawPage]:
-    """The source's pages in name order; of a UK day's revisions all but the last are marked superseded."""
+    """Return the source's pages in name order; of a UK day's revisions all but the last are marked superseded."""
     root = raw_dir / source.name
     names = sorted(path.relative_to(root).as_posix() for path in root.rglob("*")) if root.is_dir() else []
     pages = [

@@ -26,7 +26,7 @@ WITHDRAWAL_NOTICE = re.compile(
 
 
 def parse(page: RawPage) -> Iterator[Turn]:
-    """Every row of one page; a row of the wrong shape is a `malformed_row` turn."""
+    """Yield every row of one page; a row of the wrong shape is a `malformed_row` turn."""
     value = parse_json(page.name, page.read())
     with reading(page.name):
         status = joined(str((value["messages"] or [{}])[0].get("status", "missing")))
@@ -41,7 +41,7 @@ def parse(page: RawPage) -> Iterator[Turn]:
 
 
 def malformed(page: RawPage, source: str, number: int, row: Any) -> Turn:
-    """A row that cannot be a client: counted, never dropped in silence."""
+    """Return the turn of a row that cannot be a client, so that the row is counted."""
     return Turn(
         f"malformed.{page.name}.{number}", source, "malformed_row", "", (Paragraph(str(row)[:200], "malformed_row"),)
     )
@@ -58,7 +58,7 @@ def _well_formed(row: Any) -> bool:
 
 
 def is_date(text: str) -> bool:
-    """Whether `text` is an ISO date of a possible year."""
+    """Return whether `text` is an ISO date of a possible year."""
     try:
         day = datetime.date.fromisoformat(text)
         return possible_date(day.year, day.month, day.day) == text

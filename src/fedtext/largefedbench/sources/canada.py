@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from fedtext.largefedbench.raw_pages import LeftAsideError, RawPage, RawPageError, parse_xml, possible_date, reading
+from fedtext.largefedbench.raw_pages import RawPage, RawPageError, SkippedPageError, parse_xml, possible_date, reading
 from fedtext.largefedbench.turns import CHAIR_TURN, COLLECTIVE, SPEECH, SPOKEN, Paragraph, Turn, joined
 from fedtext.system.errors import InputError
 
@@ -39,7 +39,7 @@ class Segment(NamedTuple):
 
 
 def segments(paragraph: Any) -> Iterator[Segment]:
-    """The paragraph's text, cut where a bold label names another speaker."""
+    """Yield the paragraph's text, cut where a bold label names another speaker."""
     label: str | None = None
     parts: list[str] = [paragraph.text or ""]
     for child in paragraph:
@@ -55,7 +55,7 @@ def segments(paragraph: Any) -> Iterator[Segment]:
 
 
 def bare_name(name: str) -> str:
-    """The speaker without the riding, party or office in brackets, however they are nested."""
+    """Return the speaker without the riding, party or office in brackets, however they are nested."""
     inner = None
     while inner != name:
         inner, name = name, re.sub(r"\s*\([^()]*\)", "", name)
@@ -63,7 +63,7 @@ def bare_name(name: str) -> str:
 
 
 def turn_kind(speaker: str) -> str:
-    """`chair`, `collective` ("Some hon. members") or `speech`."""
+    """Return `chair`, `collective` ("Some hon. members") or `speech`."""
     if CHAIR.match(speaker):
         return CHAIR_TURN
     return COLLECTIVE if CROWD.fullmatch(speaker) else SPEECH
@@ -88,14 +88,14 @@ def mark_motion(paragraphs: list[Paragraph]) -> list[Paragraph]:
 
 LICENSE = "speakers_permission_ca"
 
-# Pages of another kind, and what is said of each in the list of pages.
+# Pages of another kind, with the reason that the list of pages gives for each.
 LEFT_ASIDE = {
     "french_edition": "the French edition of a sitting: fetch the English one (HAN...-E.XML)",
     "committee_evidence": "evidence of a committee, not a sitting of the House",
 }
 FLOORS = {"EN": "en", "FR": "fr"}
 HEADINGS = frozenset({"OrderOfBusinessTitle", "SubjectOfBusinessTitle", "SubjectOfBusinessQualifier", "CatchLine"})
-# Elements that hold text nobody in the chamber says, by the kind they are counted under.
+# Elements with text that is not spoken in the chamber, by the kind they are counted under.
 UNSPOKEN = {
     "Prayer": "prayer",
     "Timestamp": "time_mark",
@@ -109,7 +109,7 @@ UNSPOKEN = {
 
 @dataclass
 class Sitting:
-    """What of a page's walk carries over from one element to the next."""
+    """State of the walk over a page, from one element to the next."""
 
     date: str
     url: str
@@ -121,7 +121,10 @@ class Sitting:
 
 
 def parse(page: RawPage) -> Iterator[Turn | RawPageError]:
-    """Every turn and every unspoken piece of one sitting, in document order; no turn of another page is speech."""
+    """Yield every turn and every unspoken piece of one sitting, in document order.
+
+    No turn of another kind of page is speech.
+    """
     root = parse_xml(page.name, page.read(), root="Hansard")
     with reading(page.name):
         body = root.find("HansardBody")
@@ -132,12 +135,12 @@ def parse(page: RawPage) -> Iterator[Turn | RawPageError]:
         if other is None:
             yield from _walk(body, sitting)
             return
-        yield LeftAsideError(page.name, LEFT_ASIDE[other])
+        yield SkippedPageError(page.name, LEFT_ASIDE[other])
         yield from (replace(turn, kind=other) for turn in _walk(body, sitting))
 
 
 def _other_page(root: Any, items: dict[str | None, str]) -> str | None:
-    """Why the page is not the English record of a sitting of the House, as a key of `LEFT_ASIDE`, or None."""
+    """Return why the page is not the English record of a sitting of the House, as a key of `LEFT_ASIDE`, or None."""
     category = items.get("MetaDocumentCategory", "").upper()
     if category.startswith("COMMITTEE") or "COMMITTEE" in items.get("InstitutionDebateEn", "").upper():
         return "committee_evidence"
@@ -183,7 +186,7 @@ def _unspoken(kind: str, text: str, sitting: Sitting) -> Turn:
 
 
 def _intervention(element: Any, sitting: Sitting) -> Iterator[Turn]:
-    """The turns of one intervention: its own speaker's, then those of other speakers labelled inside it."""
+    """Yield the turns of one intervention: its own speaker's, then those of other speakers labelled inside it."""
     affiliation = element.find("PersonSpeaking/Affiliation")
     speaker_id = affiliation.get("DbId", "") if affiliation is not None else ""
     main = bare_name("".join(element.xpath("PersonSpeaking//text()")))
@@ -213,7 +216,7 @@ def _intervention(element: Any, sitting: Sitting) -> Iterator[Turn]:
 
 
 def _unique(client_id: str, sitting: Sitting) -> str:
-    """`client_id`, with a suffix if this page has already used it, so that a repeated id loses no turn."""
+    """Return `client_id`, with a suffix if this page has used it already, so that a repeated id loses no turn."""
     unique, copy = client_id, 1
     while unique in sitting.seen:
         copy += 1
@@ -223,7 +226,7 @@ def _unique(client_id: str, sitting: Sitting) -> str:
 
 
 def _speaker_group(groups: list[tuple[str, list[Paragraph]]], speaker: str) -> tuple[str, list[Paragraph]]:
-    """The group a label opens: the main speaker's own again, or a new one unless the last one is the same speaker's."""
+    """Return the group that a label opens: the main speaker's, the last one if its speaker is equal, or a new one."""
     if speaker == groups[0][0]:
         return groups[0]
     if groups[-1][0] != speaker:
@@ -232,7 +235,7 @@ def _speaker_group(groups: list[tuple[str, list[Paragraph]]], speaker: str) -> t
 
 
 def _content(element: Any, sitting: Sitting) -> Iterator[Paragraph | Segment]:
-    """Unspoken pieces as `Paragraph`s, spoken ones as `Segment`s, in order; updates the floor language on the way."""
+    """Yield unspoken pieces as `Paragraph`s and spoken ones as `Segment`s, in order; updates the floor language."""
     for content in element.iter("Content"):
         for child in content:
             if child.tag == "ParaText":

@@ -30,7 +30,7 @@ _MISSHAPEN = (KeyError, TypeError, AttributeError, ValueError, OverflowError, OS
 
 
 def parse(page: RawPage) -> Iterator[Turn]:
-    """Every official review of one page; a note or a review of the wrong shape is a `malformed_row` turn."""
+    """Yield every official review of one page; a note or a review of the wrong shape is a `malformed_row` turn."""
     value = parse_json(page.name, page.read())
     with reading(page.name):
         notes = value["notes"]
@@ -50,7 +50,7 @@ def parse(page: RawPage) -> Iterator[Turn]:
 
 
 def replies(note: dict[str, Any]) -> list[Any]:
-    """The replies to a submission, in either API's place.
+    """Return the replies to a submission, from either API's field.
 
     Raises:
         KeyError, TypeError: there is no list of them.
@@ -63,13 +63,13 @@ def replies(note: dict[str, Any]) -> list[Any]:
 
 
 def is_review(reply: dict[str, Any]) -> bool:
-    """Whether a reply is an official review, by its invitation (v1) or one of its invitations (v2)."""
+    """Return whether a reply is an official review, by its invitation (v1) or one of its invitations (v2)."""
     names = reply["invitations"] if "invitations" in reply else [reply["invitation"]]
     return any(name.endswith(REVIEW) for name in names)
 
 
 def _field(content: dict[str, Any], *names: str) -> str:
-    """The text of the first of these fields that has any."""
+    """Return the text of the first of these fields that has any."""
     for name in names:
         value = content.get(name)
         text = value.get("value") if isinstance(value, dict) else value

@@ -45,14 +45,14 @@ DATES = (
 
 
 class Day(NamedTuple):
-    """The days a date may mean: one, or all of a month or a year where the source gives no more."""
+    """The days that a date may mean: one, or all of a month or a year if the source gives no more."""
 
     first: str
     last: str
 
 
 def parse(page: RawPage) -> Iterator[Turn]:
-    """Every article of one page, in order."""
+    """Yield every article of one page, in order."""
     root = parse_xml(page.name, page.read(), root="PubmedArticleSet")
     for number, article in enumerate(root.iterfind("PubmedArticle")):
         with reading(page.name):
@@ -88,7 +88,7 @@ def _kind(citation: Any, paragraphs: tuple[Paragraph, ...]) -> str:
 
 
 def _paragraphs(part: Any) -> Iterator[Paragraph]:
-    """One section's text, and apart from it the formulas in it."""
+    """Yield one section's text, and separately the formulas in it."""
     text = _text(part)
     formulas = [joined(*formula.itertext()) for formula in part.iter(MATH)]
     marks = text.count(FORMULA_MARK) - len(formulas)  # those the publisher sent as marks
@@ -97,7 +97,7 @@ def _paragraphs(part: Any) -> Iterator[Paragraph]:
 
 
 def _text(element: Any) -> str:
-    """All text of an element, with a mark where a formula stood."""
+    """Return all text of an element, with a mark where a formula stood."""
     return "".join(_pieces(element))
 
 
@@ -114,7 +114,7 @@ def _pieces(element: Any) -> Iterator[str]:
 
 
 def _date(article: Any) -> str | None:
-    """The earliest of the article's dates, for a cutoff must not pass what was public before it; None without one.
+    """Return the earliest of the article's dates, None without one, for a cutoff must not pass what was public before.
 
     A year or a month that holds an exact date of the article says less than that date and does not count.
     """
@@ -125,7 +125,7 @@ def _date(article: Any) -> str | None:
 
 
 def _day(element: Any) -> Day | None:
-    """The days that the element's date may mean, or None if it has no year or is no date."""
+    """Return the days that the element's date may mean, or None if it has no year or is no date."""
     year, month, day = (joined(element.findtext(name)) for name in ("Year", "Month", "Day"))
     if not (year.isdigit() and len(year) == 4):
         return None
@@ -143,7 +143,9 @@ def _day(element: Any) -> Day | None:
 
 
 def pubmed_rows(path: Path) -> Iterator[Row]:
-    """One row an abstract, each once: of the file `path`, or of all files below it. What has no abstract is left out.
+    """Yield one row per abstract, each once, of the file `path`, or of all files below it.
+
+    Articles without an abstract are left out.
 
     Raises:
         FormError: a file is no PubMed XML.
@@ -162,7 +164,7 @@ def pubmed_rows(path: Path) -> Iterator[Row]:
 
 
 def first_headings(page: RawPage) -> dict[str, str]:
-    """The first major MeSH heading of every article by its PMID; articles without headings are left out."""
+    """Return the first major MeSH heading of every article by its PMID; articles without headings are left out."""
     root = parse_xml(page.name, page.read(), root="PubmedArticleSet")
     found = {}
     for citation in root.iterfind("PubmedArticle/MedlineCitation"):
@@ -173,7 +175,7 @@ def first_headings(page: RawPage) -> dict[str, str]:
 
 
 def _is_major(heading: Any) -> bool:
-    """Whether the article is mainly about it, or about an aspect of it."""
+    """Return whether the article is mainly about the heading, or about an aspect of it."""
     return any(part.get("MajorTopicYN") == "Y" for part in heading)
 
 
@@ -187,7 +189,7 @@ def _pages(path: Path) -> list[RawPage]:
 
 
 def _turn_text(turn: Turn) -> str:
-    """The cleaned abstract; empty where there is none to keep."""
+    """Return the cleaned abstract; empty if nothing of it is kept."""
     if turn.kind != SPEECH:
         return ""
     return clean_abstract([part.text for part in turn.paragraphs if part.kind == SPOKEN], turn.source).text.strip()

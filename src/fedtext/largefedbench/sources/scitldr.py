@@ -14,7 +14,7 @@ LICENSE = "apache_2_0"
 
 
 def parse(page: RawPage) -> Iterator[Turn]:
-    """Every line of one page; a line that is no such object is a `malformed_row` turn."""
+    """Yield every line of one page; a line that is no such object is a `malformed_row` turn."""
     with reading(page.name):
         lines = decode(page.read()).split("\n")  # not splitlines: a line may hold U+2028
     for number, line in enumerate(lines):

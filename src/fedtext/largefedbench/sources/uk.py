@@ -1,19 +1,16 @@
 """UK Parliament, TheyWorkForYou's XML, a file a day and revision: `uk/**/<kind><date><letter>.xml[.gz]`.
 
-Only the last revision of a day counts. Speeches with `nospeaker` are nobody's; `uk_paragraphs` says what of a speech is
-not said. Open Parliament Licence v3.0.
+Only the last revision of a day counts. Speeches with `nospeaker` have no speaker. Open Parliament Licence v3.0.
 
-Who is in the chair at Westminster: the source gives personal names, not offices.
+The chair at Westminster: the source gives personal names, not offices. Any of four signs is enough: the name is an
+office ("Madam Deputy Speaker"); the person held the Speaker's or a deputy's office that day; a notice on the page
+("[Sir Roger Gale in the Chair]") puts the person there until the next notice; or, in the Lords, where deputies are many
+and speak for themselves as well, a short turn has words that only the chair uses ("My Lords, the time allowed for this
+Question has elapsed.").
 
-Any of four signs is enough: the name is an office ("Madam Deputy Speaker"); the person held the Speaker's or a
-deputy's office that day; a notice on the page ("[Sir Roger Gale in the Chair]") puts the person there until the next
-notice; in the Lords, where deputies are many and speak for themselves as well, a short turn says what only the chair
-says ("My Lords, the time allowed for this Question has elapsed.").
-
-What each paragraph of a UK speech is: said, italic, a motion's or an amendment's wording, a heading, a table.
-
-The source marks every indented paragraph that opens with "That" or a quotation mark as motion text. A quotation that
-the speaker reads out is speech; the words of a motion that was moved, and of an amendment as it is printed, are not.
+Paragraphs of a UK speech are spoken, italic, the wording of a motion or an amendment, a heading, or a table. The source
+marks every indented paragraph that opens with "That" or a quotation mark as motion text. A quotation that the speaker
+reads out is speech; the words of a motion that was moved, and of an amendment as it is printed, are not.
 """
 
 from __future__ import annotations
@@ -87,13 +84,16 @@ class Chairs:
         self._noticed = ""
 
     def notice(self, text: str) -> None:
-        """Take note of a "[... in the Chair]" in `text`, if there is one."""
+        """Update the chair by a "[... in the Chair]" in `text`, if there is one."""
         match = NOTICE.search(text)
         if match:
             self._noticed = bare(match["name"])
 
     def has(self, speaker: str, text: str = "") -> bool:
-        """Whether `speaker` says `text` from the chair; the text matters where deputies speak for themselves too."""
+        """Return whether `speaker` says `text` from the chair.
+
+        The text matters in the Lords, where deputies speak for themselves too.
+        """
         name = bare(speaker)
         return (
             bool(OFFICE.fullmatch(speaker))
@@ -104,7 +104,7 @@ class Chairs:
 
 
 def bare(name: str) -> str:
-    """The name without its titles."""
+    """Return the name without its titles."""
     return _TITLES.sub("", name.strip()).replace("'", "’")
 
 
@@ -128,7 +128,7 @@ _AMENDMENT = re.compile(
 
 
 def paragraphs(speech: Any) -> list[Paragraph]:
-    """The speech's paragraphs by kind; text outside any paragraph is kept apart as an unknown element."""
+    """Return the speech's paragraphs by kind; text outside any paragraph is kept apart as an unknown element."""
     result: list[Paragraph] = []
     printed = quoting = False
     for text, kind in _elements(speech):
@@ -145,7 +145,7 @@ def paragraphs(speech: Any) -> list[Paragraph]:
 
 
 def _opens(text: str, before: list[Paragraph]) -> bool:
-    """Whether an indented paragraph opens a quotation that is read out: what stands before it announces no motion."""
+    """Return whether an indented paragraph opens a quotation that is read out, as no motion was announced before."""
     if not before or before[-1].kind != SPOKEN or _MOVES.search(before[-1].text):
         return False
     announced = before[-1].text.endswith(":") and not text.startswith("That ")
@@ -153,7 +153,7 @@ def _opens(text: str, before: list[Paragraph]) -> bool:
 
 
 def _goes_on(text: str) -> bool:
-    """Whether an indented paragraph after a quotation is its next one rather than a motion."""
+    """Return whether an indented paragraph after a quotation continues it, rather than being a motion."""
     return not text.startswith("That ")
 
 
@@ -177,7 +177,7 @@ def _kind(element: Any) -> str:
 
 
 def _all_italic(element: Any) -> bool:
-    """Whether every word stands in `<i>` inside `<b>`: a heading that the source left in a speech."""
+    """Return whether every word stands in `<i>` inside `<b>`: a heading that the source left in a speech."""
     marked = "".join("".join(italic.itertext()) for bold in element.iter("b") for italic in bold.iter("i"))
     return bool(joined(marked)) and joined(marked) == joined(*element.itertext())
 
@@ -194,7 +194,7 @@ DATE_IN_ID = re.compile(r"/(?P<date>\d{4}-\d{2}-\d{2})")
 
 
 def mark_superseded(pages: list[RawPage]) -> list[RawPage]:
-    """The pages, every revision of a day but the one with the highest letter marked superseded."""
+    """Return the pages, with every revision of a day but the last marked superseded."""
     last: dict[str, str] = {}
     for page in pages:
         match = PAGE.search(page.name)
@@ -209,7 +209,10 @@ def mark_superseded(pages: list[RawPage]) -> list[RawPage]:
 
 
 def parse(page: RawPage) -> Iterator[Turn]:
-    """Every speech and heading of one day, in order; all are `superseded_revision` if a later revision is there."""
+    """Yield every speech and heading of one day, in order.
+
+    All are `superseded_revision` if there is a later revision.
+    """
     root = parse_xml(page.name, page.read(), root="publicwhip")
     with reading(page.name):
         match = PAGE.search(page.name)
@@ -223,7 +226,7 @@ def parse(page: RawPage) -> Iterator[Turn]:
 
 
 def _own_date(root: Any, named: str) -> str:
-    """The date of the file's name, which most of its speeches' ids must bear out."""
+    """Return the date of the file's name, which most of its speeches' ids must confirm."""
     day = datetime.date.fromisoformat(named)
     date = possible_date(day.year, day.month, day.day)
     ids = (DATE_IN_ID.search(element.get("id") or "") for element in root.iterchildren("speech"))
@@ -234,7 +237,7 @@ def _own_date(root: Any, named: str) -> str:
 
 
 class _Day:
-    """What carries over from one element of a day to the next: titles, who is in the chair, ids already used."""
+    """State from one element of a day to the next: titles, who is in the chair, ids already used."""
 
     def __init__(self, date: str, chamber: str, kind: str) -> None:
         self.date, self.chamber, self.kind = date, chamber, kind
@@ -243,7 +246,7 @@ class _Day:
         self.seen: set[str] = set()
 
     def turn(self, element: Any, number: int, *, superseded: bool) -> Turn:
-        """The turn of one top-level element."""
+        """Return the turn of one top-level element."""
         if element.tag in HEADINGS:
             self._note_title(element)
         if element.tag == "speech":

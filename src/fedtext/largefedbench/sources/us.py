@@ -15,7 +15,7 @@ attributes. A granule that such a reading would shorten in silence is an error i
 
 A page of a whole section ("STATEMENTS ON INTRODUCED BILLS") repeats the pages of its parts: each word is read once.
 
-Told by the text alone. A granule is part of a longer one if nearly all that is spoken in it stands there too, in the
+The text alone decides. A granule is part of a longer one if nearly all that is spoken in it stands there too, in the
 same order; the part keeps its words, and in the section they become `copy_of_sub_granule`.
 """
 
@@ -47,7 +47,7 @@ from fedtext.largefedbench.raw_pages import (
     unpacked,
 )
 from fedtext.largefedbench.sources import us_lines
-from fedtext.largefedbench.sources.us_lines import Person, Roll, label, read_aloud, roll_of
+from fedtext.largefedbench.sources.us_lines import MemberNames, Person, label, members_by_name, read_aloud
 from fedtext.largefedbench.turns import COPY, NOT_SPOKEN, SPEECH, SPOKEN, Paragraph, Turn, joined
 from fedtext.system.errors import InputError
 
@@ -57,10 +57,10 @@ _READ = re.compile(r"(?:[^/]+/)?(?P<name>mods\.xml|html/[^/]+\.htm)(?:\.gz)?", r
 
 
 def package_files(page: RawPage) -> Iterator[tuple[str, bytes | RawPageError]]:
-    """(Path inside the package, bytes or the reason why there are none) of mods.xml and every granule, in path order.
+    """Yield (path inside the package, bytes or the error) of mods.xml and every granule, in path order.
 
     Raises:
-        RawPageError: nothing of the package can be read: a zip file without its table of contents, say.
+        RawPageError: Nothing of the package can be read, as in a zip file without its table of contents.
     """
     seen = set[str]()
     for name, read in _of_directory(page) if page.path.is_dir() else _of_archive(page):
@@ -76,7 +76,7 @@ def package_files(page: RawPage) -> Iterator[tuple[str, bytes | RawPageError]]:
 
 
 def completeness(page: RawPage, listed: Collection[str], present: Collection[str]) -> Completeness:
-    """The granules that `mods.xml` lists against those that are there, readable or not."""
+    """Compare the granules that `mods.xml` lists with those that are there, readable or not."""
     missing = sorted(set(listed) - set(present))
     return Completeness(f"{page.name}/{MODS_NAME}", len(listed), tuple(name or "one without an id" for name in missing))
 
@@ -107,7 +107,7 @@ def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> byt
 
 
 def stem(name: str) -> str:
-    """A granule's id: the name of its file without the extension."""
+    """Return a granule's id: the name of its file without the extension."""
     return Path(name).stem
 
 
@@ -124,7 +124,7 @@ _HEAD_CHARACTERS = 2000  # the page's own date stands in its first lines
 
 
 def preformatted(name: str, data: bytes) -> str:
-    """The text of a granule's `<pre>` block, bullets as "•", scripts and styles left out.
+    """Return the text of a granule's `<pre>` block, bullets as "•", scripts and styles left out.
 
     Raises:
         RawPageError: no such block, or damage to its markup hides words.
@@ -155,7 +155,7 @@ def _text(blocks: list[Any]) -> str:
 
 
 def _size(text: str) -> int:
-    """Bytes without ASCII space, which markup moves about: one pass, three times as fast as over characters."""
+    """Return bytes without ASCII space, which markup moves about: one pass, three times as fast as over characters."""
     return len(text.encode().translate(None, string.whitespace.encode()))
 
 
@@ -191,7 +191,7 @@ class _Line(NamedTuple):
 
 
 def without_copies(granules: Sequence[list[Turn]]) -> list[list[Turn]]:
-    """The turns of one day's granules, in order, copies in longer granules marked as such."""
+    """Return the turns of one day's granules, in order, copies in longer granules marked as such."""
     lines = [_lines(turns) for turns in granules]
     words = [sum(line.words for line in one) for one in lines]
     places = _index(lines)
@@ -216,7 +216,7 @@ def _lines(turns: Sequence[Turn]) -> list[_Line]:
 
 
 def _key(own: Sequence[_Line], number: int) -> str:
-    """What a run of at least `MIN_WORDS` words that starts at this line starts with: the line, or it and the next.
+    """Return the key of a run of at least `MIN_WORDS` words that starts at this line: the line, or it and the next.
 
     "The PRESIDING OFFICER." stands a hundred times in a day; with the line after it, it hardly ever does.
     """
@@ -227,7 +227,7 @@ def _key(own: Sequence[_Line], number: int) -> str:
 
 
 def _index(lines: Sequence[Sequence[_Line]]) -> dict[str, list[tuple[int, int]]]:
-    """Where a run may start, as (granule, line), by its key."""
+    """Return the possible starts of a run, as (granule, line), by its key."""
     places: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for granule, own in enumerate(lines):
         for number in range(len(own)):
@@ -238,7 +238,7 @@ def _index(lines: Sequence[Sequence[_Line]]) -> dict[str, list[tuple[int, int]]]
 def _runs(
     part: int, places: dict[str, list[tuple[int, int]]], lines: Sequence[Sequence[_Line]]
 ) -> dict[int, list[tuple[int, int]]]:
-    """By other granule: pairs of lines (here, there) that read the same, in runs of at least `MIN_WORDS` words."""
+    """Return, by other granule, pairs of lines (here, there) that are equal in runs of at least `MIN_WORDS` words."""
     own = lines[part]
     found: dict[int, list[tuple[int, int]]] = defaultdict(list)
     ends: dict[tuple[int, int], int] = {}  # (other granule, shift) -> first line here after the run last taken
@@ -257,7 +257,7 @@ def _runs(
 
 
 def _length(left: Sequence[_Line], right: Sequence[_Line]) -> int:
-    """Number of lines that read the same from the start of both."""
+    """Return the number of lines that read the same from the start of both."""
     length = 0
     for one, other in zip(left, right, strict=False):
         if one.text != other.text:
@@ -267,7 +267,7 @@ def _length(left: Sequence[_Line], right: Sequence[_Line]) -> int:
 
 
 def _marked(turns: list[Turn], copied: Sequence[_Line]) -> list[Turn]:
-    """The turns with `copied` paragraphs marked; a turn with nothing else spoken is left out whole."""
+    """Return the turns with `copied` paragraphs marked; a turn with nothing else spoken is left out whole."""
     by_turn: dict[int, set[int]] = defaultdict(set)
     for line in copied:
         by_turn[line.turn].add(line.paragraph)
@@ -297,7 +297,7 @@ NOTICE_TITLE = re.compile(r"NOTICES? (?:OF|:)|NOTICES?$|AUTHORITY FOR COMMITTEES
 
 @dataclass
 class Granule:
-    """What `mods.xml` says of one granule: its classes, its title, and who speaks in it by printed name."""
+    """The facts of `mods.xml` about one granule: its classes, its title, and its speakers by printed name."""
 
     kind: str = ""
     subkind: str = ""
@@ -310,7 +310,7 @@ class Granule:
 
 
 def parse(page: RawPage) -> Iterator[Turn | RawPageError | Completeness]:
-    """Every turn of one day; a file of it that cannot be read is yielded as an error and the others go on."""
+    """Yield every turn of one day; a file of it that cannot be read is yielded as an error and the others go on."""
     with reading(page.name):
         date = _package_date(page)
     files = list(package_files(page))
@@ -362,7 +362,7 @@ def _granule(item: Any) -> tuple[str, Granule]:
             speakers.append((parsed, Person(names.get("authority-fnf") or parsed, member.get("bioGuideId") or "")))
     title = joined(item.findtext(f"{MODS}titleInfo/{MODS}title"))
     kind, subkind = (joined(item.findtext(f".//{MODS}{name}")).upper() for name in ("granuleClass", "subGranuleClass"))
-    return joined(item.findtext(f".//{MODS}accessId")), Granule(kind, subkind, title, roll_of(speakers))
+    return joined(item.findtext(f".//{MODS}accessId")), Granule(kind, subkind, title, members_by_name(speakers))
 
 
 def _parse_granule(
@@ -387,7 +387,7 @@ def _parse_granule(
         paragraphs = list(us_lines.paragraphs(text))
         title = granule.title or next((p.text for p in paragraphs if p.kind == "heading"), "")
         url = f"https://www.govinfo.gov/content/pkg/CREC-{date}/html/{granule_id}.htm"
-        roll = Roll(granule.speakers, rolls.get(kind, {}))
+        roll = MemberNames(granule.speakers, rolls.get(kind, {}))
         turns = []
         for number, (speaker, turn_kind, parts) in enumerate(_turns(paragraphs)):
             person = roll.find(speaker) if turn_kind in (SPEECH, NOT_SPOKEN) else Person(speaker, "")
@@ -400,12 +400,15 @@ def _parse_granule(
 
 
 def _names_of_chamber(granules: dict[str, Granule], kind: str) -> dict[str, Person]:
-    """Everyone `mods.xml` names as speaking in that chamber on the day."""
-    return roll_of(item for one in granules.values() if one.kind == kind for item in one.speakers.items())
+    """Return all members that `mods.xml` names as speaking in that chamber on the day."""
+    return members_by_name(item for one in granules.values() if one.kind == kind for item in one.speakers.items())
 
 
 def _turns(paragraphs: list[Paragraph]) -> Iterator[tuple[str, str, list[Paragraph]]]:
-    """(Speaker as printed, kind, paragraphs) from one speaker's label to the next; before the first, nobody's text."""
+    """Yield (speaker as printed, kind, paragraphs) from one speaker's label to the next.
+
+    Paragraphs before the first label have no speaker.
+    """
     speaker, kind, parts = "", "unattributed", list[Paragraph]()
     for paragraph in paragraphs:
         found = label(paragraph.text) if paragraph.kind == SPOKEN else None
@@ -419,7 +422,10 @@ def _turns(paragraphs: list[Paragraph]) -> Iterator[tuple[str, str, list[Paragra
 
 
 def _turn(speaker: str, kind: str, parts: list[Paragraph]) -> Iterator[tuple[str, str, list[Paragraph]]]:
-    """The finished turn, if there is anything in it: quotations are speech, and a bullet at its end says handed in."""
+    """Yield the finished turn unless it is empty.
+
+    Quotations are speech, and a bullet at the turn's end means that it was handed in.
+    """
     if not parts:
         return
     if kind == SPEECH:

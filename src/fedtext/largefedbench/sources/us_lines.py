@@ -1,6 +1,6 @@
 """The columns of the Congressional Record's plain text, read line by line.
 
-A paragraph somebody says starts with two spaces (with a bullet where it was only handed in) and goes on at column
+A spoken paragraph starts with two spaces (with a bullet where it was only handed in) and goes on at column
 zero; matter inserted in print is indented five or more; headings are centred blocks between blank lines. Page marks
 and time marks cut through any of them.
 
@@ -40,7 +40,7 @@ INSERTED_INDENT = 5
 
 @dataclass
 class _Reader:
-    """The paragraph being read and what the last line left behind."""
+    """The paragraph being read and the state after the last line."""
 
     kind: str = "heading"
     lines: list[str] = field(default_factory=list)
@@ -49,18 +49,18 @@ class _Reader:
     in_note: bool = False
 
     def goes_on(self) -> bool:
-        """Whether a line at column zero that is no mark goes on with the open paragraph."""
+        """Return whether a line at column zero that is no mark goes on with the open paragraph."""
         return not (self.after_blank or self.after_page or self.in_note)
 
     def close(self) -> Iterator[Paragraph]:
-        """The paragraph read so far, if any."""
+        """Yield the paragraph read so far, if any."""
         if self.lines:
             yield Paragraph(join_lines(self.lines), self.kind)
         self.lines = []
 
 
 def paragraphs(text: str) -> Iterator[Paragraph]:
-    """Paragraphs of one granule in order; marks inside a paragraph come before it, so that it stays whole."""
+    """Yield the paragraphs of one granule in order; a mark inside a paragraph comes before the paragraph."""
     reader = _Reader()
     lines = text.expandtabs().splitlines()
     for number, line in enumerate(lines):
@@ -87,7 +87,7 @@ def paragraphs(text: str) -> Iterator[Paragraph]:
 
 
 def _mark(stripped: str, reader: _Reader) -> str | None:
-    """The kind of a line that is a mark by itself, or None."""
+    """Return the kind of a line that is a mark by itself, or None."""
     if stripped[0] not in MARK_STARTS and not reader.in_note:
         return None
     note = NOTE.match(stripped)
@@ -106,7 +106,7 @@ def _mark(stripped: str, reader: _Reader) -> str | None:
 
 
 def _opens(line: str, following: str, reader: _Reader) -> str | None:
-    """The kind of the paragraph this line opens, or None if it goes on with the open one."""
+    """Return the kind of the paragraph this line opens, or None if it goes on with the open one."""
     if line.startswith(BULLETS):
         return SPOKEN
     indent = len(line) - len(line.lstrip())
@@ -138,7 +138,7 @@ def _opens_inserted(reader: _Reader) -> str | None:
 
 
 def join_lines(lines: list[str]) -> str:
-    """One line of text; a word or number cut at its own hyphen or dash is closed up again."""
+    """Return one line of text; a word or number cut at its own hyphen or dash is closed up again."""
     text = lines[0]
     for line in lines[1:]:
         cut = text.endswith("-") and (text.endswith("--") or line[:1].islower() or line[:1].isdigit())
@@ -164,7 +164,10 @@ HEADING_WORDS = 8
 
 
 def read_aloud(paragraphs: Iterable[Paragraph]) -> list[Paragraph]:
-    """The paragraphs of one turn, those `inserted` after a member's colon and not printed by order now spoken."""
+    """Return the paragraphs of one turn, with quotations marked as spoken.
+
+    These are `inserted` paragraphs after a member's colon that were not printed by order.
+    """
     result: list[Paragraph] = []
     announced = False
     for paragraph in paragraphs:
@@ -180,7 +183,7 @@ def read_aloud(paragraphs: Iterable[Paragraph]) -> list[Paragraph]:
 
 
 def _is_heading(text: str) -> bool:
-    """A few words that end without a mark: a centred heading of the record."""
+    """Return whether a text has a few words and no mark at its end: a centred heading of the record."""
     return text[-1:].isalnum() and n_words(text) <= HEADING_WORDS
 
 
@@ -237,7 +240,7 @@ class Person(NamedTuple):
 
 
 def label(text: str) -> Label | None:
-    """The speaker's label that `text` opens with, or None."""
+    """Return the speaker's label that `text` opens with, or None."""
     for pattern, kind in ((MEMBER, SPEECH), (GUEST, SPEECH), (CHAIR, CHAIR_TURN), (CROWD, COLLECTIVE)):
         match = pattern.match(text)
         if match:
@@ -246,14 +249,17 @@ def label(text: str) -> Label | None:
     return None
 
 
-class Roll:
+class MemberNames:
     """The members that `mods.xml` names, by printed name: those who speak in a granule first, then the day's."""
 
     def __init__(self, granule: Mapping[str, Person], day: Mapping[str, Person]) -> None:
         self._lists = (granule, day)
 
     def find(self, printed: str) -> Person:
-        """Who a printed name is; a typo is read as the only name one edit away; a stranger keeps the printed name."""
+        """Return the person of a printed name; a typo is read as the only name one edit away.
+
+        A name that is not listed is kept as printed.
+        """
         key = _key(printed)
         for names in self._lists:
             if key in names:
@@ -265,8 +271,8 @@ class Roll:
         return Person(printed, "")
 
 
-def roll_of(names: Iterable[tuple[str, Person]]) -> dict[str, Person]:
-    """Printed names to persons; a name that stands for two persons is nobody's."""
+def members_by_name(names: Iterable[tuple[str, Person]]) -> dict[str, Person]:
+    """Map printed names to persons; a name that two persons share maps to none."""
     roll: dict[str, Person | None] = {}
     for printed, person in names:
         key = _key(printed)
@@ -279,7 +285,7 @@ def _key(printed: str) -> str:
 
 
 def one_edit_apart(a: str, b: str) -> bool:
-    """Whether one letter inserted, left out or changed, or two neighbours swapped, makes `b` of `a`."""
+    """Return whether `b` is `a` with one letter inserted, left out or changed, or two neighbours swapped."""
     if a == b or abs(len(a) - len(b)) > 1:
         return False
     if len(a) > len(b):

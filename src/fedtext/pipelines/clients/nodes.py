@@ -12,14 +12,22 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from fedtext.corpora.clients import declared_number, is_taken, listed_ids, validate_distinct_ids
-from fedtext.corpora.splits import FEWEST, OTHER_DRAW, Split, client_splits, refuse_few, sample_splits, splits_of
+from fedtext.corpora.clients import declared_number, is_selected, listed_ids, validate_distinct_ids
+from fedtext.corpora.splits import (
+    FEWEST,
+    OTHER_DRAW,
+    Split,
+    client_splits,
+    sample_splits,
+    splits_of,
+    validate_split_size,
+)
 from fedtext.evaluation.next_token import padded, text_windows
 from fedtext.federation.private_samples import label_codes
 from fedtext.federation.units import Population, record_codes, unit_codes
 from fedtext.models.encoder import Encoder
 from fedtext.models.language_model import LanguageModel
-from fedtext.models.reading_limits import refuse_unknown
+from fedtext.models.reading_limits import validate_script
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.privacy import Privacy, Unit
 from fedtext.privacy.noise import NoiseKey, new_noise_key
@@ -68,14 +76,14 @@ def declare_population(corpus: Corpus, privacy: Privacy, partition: Partition) -
         return _measurable(Population.declared(most, **shares), partition)
     splits = _listed_splits(corpus, privacy.enrolment.path, partition)
     listed = f"privacy.enrolment {privacy.enrolment.path}: list all who are enrolled"
-    refuse_few(splits.values(), f"of {listed}, {OTHER_DRAW} {partition.seed})")
+    validate_split_size(splits.values(), f"of {listed}, {OTHER_DRAW} {partition.seed})")
     return Population.of_splits(splits.values(), "listed")
 
 
 def _listed_splits(corpus: Corpus, path: str, partition: Partition) -> dict[str, Split]:
     """Split of each of the listed clients that a run takes."""
     ids = listed_ids(path, corpus.client_ids)
-    taken = [one for one in ids if is_taken(one, corpus.max_clients, len(ids))]
+    taken = [one for one in ids if is_selected(one, corpus.max_clients, len(ids))]
     return splits_of(
         taken, validation_share=partition.validation_share, test_share=partition.test_share, seed=partition.seed
     )
@@ -153,7 +161,7 @@ def embed_public_samples(public_samples: pd.DataFrame, encoder: Encoder) -> np.n
         ValueError: the encoder does not know their script.
     """
     texts = public_samples["text"].tolist()
-    refuse_unknown(encoder.unknown_share(texts), encoder.name, "the public samples")
+    validate_script(encoder.unknown_share(texts), encoder.name, "the public samples")
     return encoder.encode(texts, label="public samples")
 
 

@@ -16,7 +16,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare import budget, nodes
 from fedtext.pipelines.compare.children import Child, Left, planned
 from fedtext.privacy.tags import Tag
-from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refused
+from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refusal
 from fedtext.wiring.algorithm import Outputs
 from fedtext.wiring.config import active_loader, active_parameters, corpus_is_public
 from fedtext.wiring.guard.catalog import entry as catalog_entry
@@ -41,7 +41,7 @@ def create_pipeline(jobs: Mapping[str, Pipeline]) -> Pipeline:
     """
     parameters = active_parameters()
     if faults := parameter_faults(parameters, PLANNED_FROM):
-        raise parameters_refused(faults)
+        raise parameters_refusal(faults)
     compare = Compare.model_validate(parameters["compare"])
     try:
         compare.validate_names(tuple(jobs))

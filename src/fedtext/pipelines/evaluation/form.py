@@ -12,7 +12,7 @@ from fedtext.params.evaluation import Classification, Evaluation
 from fedtext.params.generation import Sampler
 from fedtext.params.policies import JudgeKind, Policies
 from fedtext.params.task import Task
-from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refused
+from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refusal
 from fedtext.wiring.config import active_group, active_parameters
 from fedtext.wiring.generators import generator_describes
 
@@ -59,7 +59,7 @@ def active_policies() -> PolicyForm:
     try:
         policies = Policies.model_validate(active_group("policies"))
     except ValidationError:
-        raise parameters_refused(parameter_faults(active_parameters(), {"policies": Policies})) from None
+        raise parameters_refusal(parameter_faults(active_parameters(), {"policies": Policies})) from None
     try:
         corpus = Corpus.model_validate(active_group("corpus"))
         evaluation = Evaluation.model_validate(active_group("evaluation"))

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fedtext.corpora.annotators import annotators, preferences, questions, sharpness_for
-from fedtext.corpora.clients import taken_clients
+from fedtext.corpora.clients import selected_clients
 from fedtext.corpora.preferences import (
     as_records,
     preferred,
@@ -83,7 +83,7 @@ def ask_annotators(
     people = annotators(annotation.annotators, annotation.seed)
     both = list(zip(shown["first"], shown["second"], strict=True))
     pairs = preferences(people, shown["prompt"].tolist(), both, sharpness=decided["sharpness"], seed=annotation.seed)
-    return as_records(taken_clients(preferred(pairs), corpus, privacy))
+    return as_records(selected_clients(preferred(pairs), corpus, privacy))
 
 
 def two_answers(generator: Generator, asked: list[str], annotation: Annotation) -> list[tuple[str, str]]:

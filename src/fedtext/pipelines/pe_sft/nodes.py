@@ -26,7 +26,7 @@ def train_on_best_samples(
 ) -> tuple[TrainedAdapter, pd.DataFrame]:
     """Supervised fine-tuning of the generator, and the history of it."""
     examples, framing = algorithm.training_examples(best, pe_sft), prompt_form(pe_sft.sampler).framing
-    beginnings, end = generator.beginnings(examples["prompt"].tolist(), framing), generator.ending(framing)
+    beginnings, end = generator.completion_prompts(examples["prompt"].tolist(), framing), generator.ending(framing)
     trained, history = train_on_texts(
         generator,
         [begun + completion(text, end, framing.lead) for begun, text in zip(beginnings, examples["text"], strict=True)],

@@ -200,7 +200,7 @@ def train_policy(
     round_number, framing = state["round"] + 1, prompt_form(popri.sampler).framing
     trained, log = train_preferences(
         generator,
-        pairs[["chosen", "rejected"]].assign(prompt=generator.beginnings(pairs["prompt"].tolist(), framing)),
+        pairs[["chosen", "rejected"]].assign(prompt=generator.completion_prompts(pairs["prompt"].tolist(), framing)),
         popri.preference,
         previous=adapter,
         seed=derived_seed(popri.seed, "preference", round_number),
@@ -289,7 +289,7 @@ def generate_guided_texts(
     *adapters: Path,
 ) -> pd.DataFrame:
     """The same texts, their words as often as the release wants them."""
-    guided = generator.favouring(favoured_by(prompts, words, popri))
+    guided = generator.with_word_weights(favoured_by(prompts, words, popri))
     return generate_final_texts(guided, prompts, checkpoint, popri, chunking, *adapters)
 
 

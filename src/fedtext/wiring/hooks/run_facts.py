@@ -26,7 +26,7 @@ class RunFactsHook:
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
         """Fills in the data set, where a node of the run reads it."""
         if (facts := facts_in(pipeline.inputs(), catalog)) is not None:
-            facts.tell(
+            facts.add_facts(
                 {
                     "command": repeating_command(run_params, active_loader().named_source),
                     "date": time.strftime("%Y-%m-%d", time.gmtime()),
