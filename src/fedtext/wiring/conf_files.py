@@ -1,10 +1,7 @@
-"""Files of configuration: which are read, their plain values, and what is said of one that cannot be read.
+"""Configuration files as plain values, and one-sentence errors for files that cannot be read.
 
-Configuration as plain values: YAML is read, laid over other YAML, and only what has `${` in it is resolved.
-
-OmegaConf wraps every value in an object of its own. That was most of the time of a start, and few values need it.
-
-Mistakes in the files of `conf`, each in one sentence that names the file.
+YAML is read and merged, and only values that contain `${` are resolved by OmegaConf. OmegaConf wraps every value in an
+object of its own, which took most of the start-up time, and few values need it.
 """
 
 from __future__ import annotations
@@ -50,7 +47,7 @@ _FLOAT = re.compile(
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML as OmegaConf has it: `1e-3` is a number, a date stays text, and a key that stands twice is an error."""
+    """YAML loader with OmegaConf's rules: `1e-3` is a number, a date stays text, and a duplicate key is an error."""
 
     def construct_document(self, node: yaml.Node) -> Any:
         _refuse_twice(node)  # before `<<` adds keys that may stand again
@@ -58,7 +55,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 
 def _refuse_twice(node: yaml.Node, above: tuple[int, ...] = ()) -> None:
-    """Raises ConstructorError for a key that stands twice in a mapping, and for a value that holds itself."""
+    """Raise ConstructorError for a duplicate key in a mapping, and for a value that contains itself."""
     if id(node) in above:
         raise ConstructorError(None, None, "found a value that holds itself", node.start_mark)
     above = (*above, id(node))
@@ -82,7 +79,7 @@ _Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456
 
 
 def read(text: str) -> dict[str, Any]:
-    """The names and values of a YAML or JSON file; an empty file has none.
+    """Return the keys and values of a YAML or JSON file; an empty file has none.
 
     Raises:
         YAMLError: it is no YAML.
@@ -97,14 +94,14 @@ def read(text: str) -> dict[str, Any]:
 
 
 def laid_over(below: Any, above: Any) -> Any:
-    """`above` in place of `below`, but mappings key by key; neither is changed."""
+    """Return `above` merged over `below`, mappings key by key; neither argument is changed."""
     if not isinstance(below, Mapping) or not isinstance(above, Mapping):
         return above
     return {**below, **{name: laid_over(below.get(name), value) for name, value in above.items()}}
 
 
 def resolved(values: Mapping[str, Any]) -> dict[str, Any]:
-    """`values` with what each `${...}` stands for, as OmegaConf resolves it.
+    """Return `values` with each `${...}` replaced by its value, as OmegaConf resolves it.
 
     Raises:
         OmegaConfBaseException: something stands for nothing.
@@ -118,7 +115,7 @@ def resolved(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_defaults(groups: Mapping[str, Any]) -> dict[str, Any]:
-    """The groups without `_defaults`, whose blocks lie below those that name them: `_defaults: sampler`.
+    """Return the groups without `_defaults`; a block that names defaults (`_defaults: sampler`) is merged over them.
 
     Raises:
         ValueError: a block names defaults that are not there.
@@ -139,11 +136,11 @@ def _started(value: Any, place: str, blocks: Mapping[str, Any]) -> Any:
 
 
 class _AsksTheFileError(Exception):
-    """An interpolation may ask for another value of the file."""
+    """An interpolation refers to another value of the file."""
 
 
 def _alone(text: str, call: Callable[[str], Any]) -> Any:
-    """What a text stands for that asks for nothing of its file."""
+    """Return the value of an interpolation that does not refer to the rest of its file."""
     if _ALONE.search(text):
         raise _AsksTheFileError
     if found := _CALL.fullmatch(text):
@@ -158,7 +155,7 @@ def _by_omegaconf(text: str) -> Any:
 
 
 def _each(value: Any, resolve: Callable[[str], Any]) -> Any:
-    """The value with every text in it that has `${` resolved."""
+    """Return the value with every string in it that contains `${` resolved."""
     if isinstance(value, str):
         return resolve(value) if "${" in value else value
     if isinstance(value, Mapping):
@@ -171,7 +168,7 @@ CONF_ERRORS = (YAMLError, OmegaConfBaseException, ValueError, TypeError, Attribu
 
 
 def conf_refused(key: str, error: Exception, files: AbstractFileSystem, paths: Iterable[str]) -> RunRefusedError:
-    """The refusal for an error of reading one kind of configuration.
+    """Return the RunRefusedError that explains why one kind of configuration could not be read.
 
     Args:
         key: The kind, as `parameters`.
@@ -194,7 +191,7 @@ def conf_refused(key: str, error: Exception, files: AbstractFileSystem, paths: I
 
 
 def _fault(files: AbstractFileSystem, path: str) -> str | None:
-    """What is wrong with a file by itself; None if nothing is."""
+    """Return what is wrong with a file by itself; None if nothing is."""
     try:
         read(files.cat_file(path).decode("utf8"))
     except UnicodeDecodeError as error:

@@ -1,7 +1,4 @@
-"""Plain `kedro run` resumes: the same command after a kill, a change or a deletion does what is left, and no more.
-
-Which folders of a data root hold private data, by the catalog.
-"""
+"""The runner: plain `kedro run` resumes, so after a kill, a change or a deletion it runs only what is left."""
 
 from __future__ import annotations
 
@@ -45,7 +42,7 @@ from fedtext.wiring.unit_identity import RECORDS, active_rules, units_known_by
 
 
 def private_folders(pipeline: Pipeline, catalog: DataCatalog, data_root: Path) -> set[Path]:
-    """The data root's own folders, as `03_primary`, below which a private data set of the pipeline lies."""
+    """Return the data root's own folders, as `03_primary`, below which a private data set of the pipeline lies."""
     root, resolver = data_root.resolve(), catalog.config_resolver
     classes = dataset_classes(pipeline.datasets(), resolver)
     places = (place(entry(name, resolver)) for name, privacy in classes.items() if privacy == "private")
@@ -54,21 +51,21 @@ def private_folders(pipeline: Pipeline, catalog: DataCatalog, data_root: Path) -
 
 
 class RunInterruptedError(RunRefusedError):
-    """Ctrl-C: an exception like others, so that Kedro tells the hooks that the run has ended."""
+    """Ctrl-C as an ordinary exception, so that Kedro reports to the hooks that the run has ended."""
 
     exit_code = 130  # what shells give for it
 
 
 class ResumableRunner(SequentialRunner):
-    """One node after the other, leaving out those whose outputs are up to date (fedtext.resuming.decision).
+    """Runs one node after the other, leaving out those whose outputs are up to date (fedtext.resuming.decision).
 
     A node is recorded as done after its last output was saved. Datasets are saved whole (fedtext.datasets), so a kill
-    at any moment loses the node at work and nothing else. Outputs that nobody saves are made again when a node reads
+    at any moment loses the node at work and nothing else. Outputs that are not saved are made again when a node reads
     them.
 
     Args:
-        is_async: Load and save in threads.
-        data_root: Where the records are kept; the active configuration's data root if not given.
+         is_async: Load and save in threads.
+         data_root: Where the records are kept; the active configuration's data root if not given.
     """
 
     def __init__(self, is_async: bool = False, data_root: str | None = None) -> None:
@@ -168,18 +165,18 @@ class ResumableRunner(SequentialRunner):
 
 
 def _made_by_any() -> set[str]:
-    """Names of all that a pipeline of the project makes."""
+    """Return the names of all data sets that a pipeline of the project makes."""
     return set().union(*(pipeline.all_outputs() for pipeline in project.pipelines.values()))
 
 
 def _tell_facts(resumption: Resumption, node: Node, catalog: DataCatalog) -> None:
-    """Tells the report that `node` writes what made its inputs."""
+    """Give the report that `node` writes the facts of the nodes that made its inputs."""
     if (facts := facts_in(node.inputs, catalog)) is not None:
         facts.tell(told(node, resumption.made_with(node)))
 
 
 def _refuse_mixture(resumption: Resumption, node: Node) -> None:
-    """Raises RunRefusedError for a report at other values than those that made what it reports on."""
+    """Raise RunRefusedError for a report with other parameters than those that made its inputs."""
     if Tag.REPORT not in node.tags or not (others := resumption.contradictions(node)):
         return
     name, values = next(iter(others.items()))
@@ -198,14 +195,14 @@ def _active(name: str) -> Any:
 
 
 def _passed() -> Sequence[Release]:
-    """What went through the doors since the node at work began."""
+    """Return the releases since the node at work began."""
     gate = current()
     return gate.passed if isinstance(gate, NodeBudgetGuard) else ()
 
 
 @contextmanager
 def _for_the_owner_alone(node: Node) -> Iterator[None]:
-    """Private files can be read by whoever runs the node, and by nobody else."""
+    """Restrict new private files to the user who runs the node."""
     if not any(map(is_private_name, node.outputs)):
         yield
         return
@@ -217,7 +214,7 @@ def _for_the_owner_alone(node: Node) -> Iterator[None]:
 
 
 def _account(data_root: Path, graph: Pipeline) -> Account:
-    """What the data set may spend, by the active parameters, and what it has spent."""
+    """Return the budget of the data set, by the active parameters, and its past releases."""
     declared = active_allowance()
     history = History(data_root, registry=None if declared.public else Registry())
     history.restore()
@@ -225,12 +222,12 @@ def _account(data_root: Path, graph: Pipeline) -> Account:
 
 
 def _ledgers(node: Node, catalog: CatalogProtocol[Any, Any]) -> list[Ledger]:
-    """Those that the node has opened."""
+    """Return the ledgers that the node has opened."""
     return [ledger for name in node.outputs if isinstance(ledger := catalog.load(name), Ledger)]
 
 
 def _tell_whose(account: Account, node: Node, catalog: CatalogProtocol[Any, Any], *, anew: bool) -> bool:
-    """Tells the history whose text the node has read, before anything of it is released; true if it did.
+    """Record in the history whose text the node has read, before any release of it; return whether it did.
 
     `anew`: the node ran, so that it may have read other text than before.
     """

@@ -1,8 +1,8 @@
-"""What a node's function carries beside its inputs: bound arguments, closures, defaults, the object of a method.
+"""Values that a node's function holds beside its inputs: bound arguments, closures, defaults, a method's object.
 
-Settings are harmless there. A table, an array or a text is data that no check of the graph sees; a text that is a
-parameter's is a setting, however long. The path of a private file is no setting, except among the parameters of a run
-that the node starts (fedtext.wiring.own_run).
+Settings are allowed. A table, an array or a text is data that no check of the graph sees; a text that is a parameter's
+value is a setting, however long. The path of a private file is no setting, except among the parameters of a run that
+the node starts (fedtext.wiring.own_run).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_WORDS = 200
 
 
 class Known(NamedTuple):
-    """What is known of strings: resolved paths of private files, and the texts of the parameters."""
+    """The strings that can be recognised: resolved paths of private files, and the texts of the parameters."""
 
     private_files: frozenset[Path] = frozenset()
     parameters: frozenset[str] = frozenset()
@@ -36,7 +36,7 @@ NOTHING = Known()
 
 
 def bound_values(function: Callable[..., Any], known: Known = NOTHING) -> tuple[str, ...]:
-    """What is no setting among them, in words, at most one for each that is bound."""
+    """Return descriptions of the bound values that are no settings, at most one for each."""
     found = []
     for name, value in _carried(function):
         words: list[str] = []
@@ -73,7 +73,7 @@ def _carried(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _fault(value: Any, words: list[str], known: Known) -> str | None:
-    """What is wrong with a bound value, None if it is a setting; `words` collects its strings."""
+    """Return what is wrong with a bound value, None if it is a setting; `words` collects its strings."""
     if isinstance(value, str | Path) and not isinstance(value, Enum):
         return _fault_of_word(str(value), words, known)
     if value is None or isinstance(value, Real | Enum | type | ModuleType | BuiltinFunctionType):

@@ -1,4 +1,4 @@
-"""What a node that read private data has left behind when it ends: names below its folders, threads, processes."""
+"""Traces that a node which read private data leaves when it ends: new files and folders, threads, processes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOG = logging.getLogger(__name__)
 
 
 class FolderSnapshot:
-    """The folders in which a run's nodes could leave something, and what else is looked at around a node.
+    """The state of the folders, threads and processes before a node, to find what the node leaves behind.
 
     Args:
         data_root: The run's own; its private files must stay where they are.
@@ -43,7 +43,7 @@ class FolderSnapshot:
 
     @contextmanager
     def nothing_left(self, watch: Watch, refused: RefusedWrites) -> Iterator[None]:
-        """Undoes what the node has left behind at the end of the block.
+        """Remove what the node leaves behind at the end of the block, and raise if there was any.
 
         Args:
             watch: Of the node.
@@ -78,7 +78,10 @@ class FolderSnapshot:
             raise failed
 
     def _is_the_node_s(self, path: Path, private: dict[Inode, Path], watch: Watch, *, wrote: bool) -> bool:
-        """Whether what is new is to be undone: in the run's own folders whatever the node can have made.
+        """Return whether a new path is to be removed: in the run's own folders all that the node can have made.
+
+        In the working folder people and other programs make files too. There it is a private file that was moved, a
+        name that reveals private text, or an empty file, if this process tried to write one.
 
         In the working folder people and other programs make things too. There it is a private file that was moved, a
         name that tells private text, or an empty file, if this process tried to write one.
@@ -101,7 +104,7 @@ class FolderSnapshot:
             )
 
     def _tell_of(self, processes: list[Process], watch: Watch) -> None:
-        """Says once of each process that it runs beside private data."""
+        """Log once for each process that it runs beside private data."""
         for one in processes:
             if one.pid not in self._told:
                 self._told.add(one.pid)
@@ -130,5 +133,5 @@ def _processes_left(before: list[Process]) -> Iterator[str]:
 
 
 def _is_told(failed: BaseException | None, left: Sequence[Path]) -> bool:
-    """Whether the node's own error says what it did: the refusal of what it tried."""
+    """Return whether the node's own error already names what it left: the refusal of what it tried."""
     return isinstance(failed, RunRefusedError) and not left

@@ -1,4 +1,4 @@
-"""A release is what the doors say it is: the ledger before, the ledger after, and what passed the doors in between."""
+"""Checks a release against the release mechanisms: the ledger before and after, and the releases made in between."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ LASTING = ("declaration", "population", "part", "parties", "planned", "planned_u
 def release_faults(
     inputs: Mapping[str, Any], outputs: Mapping[str, Any], passed: Sequence[Release], *, private: Collection[str] = ()
 ) -> list[str]:
-    """What is wrong with a release that ran, each the end of a sentence that begins with the node.
+    """Return what is wrong with a release that ran, each the end of a sentence that begins with the node.
 
     Args:
-        inputs: Its inputs by data set.
-        outputs: What it returned by data set.
-        passed: The releases that the doors reported while it ran, in order; a door of many rounds reports its one
-            release in each of them.
-        private: Names of outputs that are private and so do not leave.
+         inputs: Its inputs by data set.
+         outputs: What it returned by data set.
+         passed: The releases that the mechanisms reported while it ran, in order; a mechanism of many rounds reports
+             its one release in each of them.
+         private: Names of outputs that are private and so do not leave.
     """
     before = {name: value for name, value in inputs.items() if type(value) is Ledger}
     after = {name: value for name, value in outputs.items() if type(value) is Ledger}

@@ -1,4 +1,4 @@
-"""Hooks: the privacy flow check, the checks before a run, what MLflow is told, and what a run says at its end."""
+"""Hooks: the privacy flow check, the checks before a run, MLflow's records, and the last lines of a run."""
 
 from __future__ import annotations
 
