@@ -163,7 +163,7 @@ class NodeBudgetGuard:
             self.account.history.add(entry, judge)
 
     def _refuse_second(self, release: Release, entry: Spent) -> None:
-        """Raise TotalExceeded if the same plan on other data is beyond the budget.
+        """Raise RunRefusedError if the same plan on other data is beyond the budget.
 
         It counts as one more release, to which the same clients were sampled.
         """

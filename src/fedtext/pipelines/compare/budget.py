@@ -1,11 +1,11 @@
-"""Whether the data set's budget pays for all runs of a comparison: found out before the first of them.
+"""A check, before the first run of a comparison, that the data set's budget covers the releases of all its runs.
 
-A run settles what it will release before it reads anything private (the nodes tagged `budget`). Each entry is asked for
-that, in a process of its own; the seeds change no price. The sum of what is not yet made is held against the budget.
+A run settles its releases before it reads anything private (the nodes tagged `budget`). Each entry is planned in a
+process of its own; the seeds change no privacy cost. The sum of the releases not yet made is compared with the budget.
 
 The sum is never too large. It may be too small: two entries of one seed whose releases have one name and one noise are
-taken to release the same bytes, and entries of other clients or records (`TELL_UNITS`) are left out. What it misses the
-run itself finds, as every run does.
+taken to release the same bytes, and entries of other clients or records (`TELL_UNITS`) are left out. Every run checks
+its own budget again, and so finds what the sum misses.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TELL_UNITS = frozenset({"corpus", "partition", "chunking", "models", "evaluation
 
 
 class Asked(NamedTuple):
-    """What an entry's run with one seed has yet to release of the clients of one ledger."""
+    """The releases that an entry's run with one seed has yet to make, from the clients of one ledger."""
 
     seed: int
     ledger: Ledger
@@ -39,20 +39,20 @@ class Asked(NamedTuple):
 
 
 def is_planned(entry: Entry) -> bool:
-    """Whether an entry is of the same units as the others, so that its price adds to theirs."""
+    """Return whether an entry has the same units as the others, so that its privacy cost adds to theirs."""
     return not TELL_UNITS & entry.params.keys()
 
 
 def planning(
     child: Child, ledgers: Mapping[str, Path], roots: Mapping[int, Collection[Path]], rules: Rules
 ) -> Callable[[bool], list[Asked]]:
-    """The node that asks what an entry's runs will release.
+    """Create the node that plans the releases of an entry's runs.
 
     Args:
-        child: The entry's run of one of the seeds.
-        ledgers: Where, below its data root, the nodes that open ledgers leave them.
-        roots: By seed, the data roots in which the entry may have released already, the one to look into first.
-        rules: How it tells units apart.
+         child: The entry's run of one of the seeds.
+         ledgers: Paths, below its data root, of the ledgers that its nodes open.
+         roots: By seed, the data roots in which the entry may have released already, the first to be read.
+         rules: How it tells units apart.
     """
 
     def plan_releases(checked: bool) -> list[Asked]:
@@ -72,7 +72,7 @@ def planning(
 
 
 def affording(data_root: Path) -> Callable[..., bool]:
-    """The node that refuses runs that cannot all be paid for; `data_root` is the comparison's."""
+    """Create the node that refuses runs whose total is beyond the budget; `data_root` is the comparison's."""
 
     def check_budget(privacy: Privacy, *plans: Sequence[Asked]) -> bool:
         asked, refused = [one for plan in plans for one in plan], list[TotalExceeded]()
@@ -96,5 +96,5 @@ def affording(data_root: Path) -> Callable[..., bool]:
 
 
 def _released(roots: Collection[Path]) -> Sequence[Spent]:
-    """The history of the first of the data roots that is there."""
+    """Return the history of the first of the data roots that exists."""
     return next((release_history(root) for root in roots if root.exists()), ())

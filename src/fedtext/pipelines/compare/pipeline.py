@@ -1,7 +1,7 @@
 """compare: every entry with every seed as a run of its own, then tables, figures and verdicts over all of them.
 
-Nothing private is read here. A run's node is asked again every time, for its own records, and not this pipeline's, say
-what is left to do; what it hands over is saved, so that everything after it is rebuilt only where a result changed.
+Nothing private is read here. A run's node runs again every time, since only the run's own records show what is left to
+do. Its outputs are saved, so that everything after it is rebuilt only where a result changed.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -33,11 +33,11 @@ Placing = Callable[[Iterable[str]], list[Path]]
 
 
 def create_pipeline(jobs: Mapping[str, Pipeline]) -> Pipeline:
-    """The comparison that `compare` asks for; `jobs` are the algorithms' whole graphs by their names.
+    """Create the comparison that `compare` declares; `jobs` are the algorithms' whole graphs by their names.
 
     Raises:
-        RunRefusedError: a group of parameters is wrong that the runs are planned from, before Kedro has checked any; or
-            an algorithm is asked for that is not there.
+         RunRefusedError: A group of parameters that the runs are planned from is wrong, found before Kedro has checked
+             any; or there is no such algorithm.
     """
     parameters = active_parameters()
     if faults := parameter_faults(parameters, PLANNED_FROM):
@@ -85,7 +85,7 @@ def create_pipeline(jobs: Mapping[str, Pipeline]) -> Pipeline:
 
 
 def _children(compare: Compare, seed: int, left: Mapping[str, Left]) -> list[Child]:
-    """The runs of one seed, in the order in which they share files; `left` is by algorithm."""
+    """Return the runs of one seed, in the order in which they share files; `left` is by algorithm."""
     loader, first = active_loader(), next(iter(compare.chosen))
     return [
         planned(
@@ -106,7 +106,7 @@ def _children(compare: Compare, seed: int, left: Mapping[str, Left]) -> list[Chi
 
 
 def _places() -> Placing:
-    """Finds where data sets lie below a data root: in a run's as in the comparison's.
+    """Return a function that finds the path of a data set below a data root: a run's or the comparison's.
 
     The catalog is read once: it takes a tenth of a second, and there are many runs.
     """
@@ -121,7 +121,7 @@ def _places() -> Placing:
 
 
 def _left(algorithms: Collection[str], placed: Placing) -> dict[str, Left]:
-    """What a run of each algorithm leaves."""
+    """Return the paths of the results of each algorithm's run."""
     made = {algorithm: Outputs(algorithm) for algorithm in algorithms}
     return {
         algorithm: Left(*placed([own.scorecard, own.privacy_report, own.figure(SETS)]))
@@ -130,7 +130,7 @@ def _left(algorithms: Collection[str], placed: Placing) -> dict[str, Left]:
 
 
 def _plans(children: list[Child], jobs: Mapping[str, Pipeline], placed: Placing) -> list[Node]:
-    """One node an entry that says what its runs will release, and one that refuses what cannot all be paid for."""
+    """Create a node an entry that plans its runs' releases, and one that checks their total against the budget."""
     first = [child for child in children if child.seed == children[0].seed and budget.is_planned(child.entry)]
     if not first:
         return []
@@ -154,13 +154,13 @@ def _plans(children: list[Child], jobs: Mapping[str, Pipeline], placed: Placing)
 
 
 def _ledgers(job: Pipeline, placed: Placing) -> dict[str, Path]:
-    """Where the nodes that open a run's ledgers leave them."""
+    """Return the paths of the ledgers that a run's nodes open."""
     opened = {node.name: node.outputs[0] for node in job.nodes if Tag.BUDGET in node.tags}
     return dict(zip(opened, placed(opened.values()), strict=True))
 
 
 def _runs(children: list[Child], *, ready: str) -> list[Node]:
-    """One node a run, each after the one before it: they share files, and the machine has one set of cores."""
+    """Create one node a run, each after the one before it: they share files, and the machine has one set of cores."""
     done = [ready, *(_dataset(child, "result") for child in children)]
     return [
         COMPARE.node(

@@ -1,4 +1,4 @@
-"""The pairs' nodes: read, split by client or by prompt, embedded by their owners.
+"""The pairs' nodes: read, split by client or by prompt, embedded by their owners; and the form of their dialogues.
 
 In which form the dialogues of a corpus are written.
 """
@@ -36,7 +36,7 @@ from fedtext.seeding import derived_seed
 
 
 def dialogue_of(source: str, *, chat: bool = False) -> Dialogue:
-    """Posts with summaries, or turns by Human and Assistant (C.3); `chat`: a model is asked for answers in messages."""
+    """Return the form of dialogues: posts with summaries, or turns by Human and Assistant (C.3), or chat messages."""
     return Dialogue(chat, SUMMARY if source == "tldr" else ASSISTANT)
 
 
@@ -45,9 +45,9 @@ ALL = 10**9  # prompts of a public file that are compared with the private ones
 
 
 def read_private_pairs(corpus: Corpus, privacy: Privacy, partition: Partition) -> pd.DataFrame:
-    """The pairs of `corpus.path`: `prompt`, `chosen`, `rejected`, `client_id`, and `text`, all that each holds.
+    """Read the pairs of `corpus.path`: `prompt`, `chosen`, `rejected`, `client_id`, and `text`, all that each holds.
 
-    A public corpus that leaves a split empty is refused here, before anything is made of it.
+    A public corpus that leaves a split empty is refused here, before any work on it.
     """
     pairs = private_pairs(corpus, privacy)
     if corpus.public_path is not None:
@@ -60,14 +60,14 @@ def read_private_pairs(corpus: Corpus, privacy: Privacy, partition: Partition) -
 
 
 def set_sharpness(generator: Generator, corpus: Corpus, annotation: Annotation) -> dict[str, Any]:
-    """How decided the made-up annotators are (`sharpness`): by answers to questions about installed packages."""
+    """Calibrate the simulated annotators' decisiveness (`sharpness`), on questions about installed packages."""
     known = public_prompts(corpus, annotation.public_questions, annotation.seed)["prompt"].tolist()
     firsts, seconds = zip(*two_answers(generator, known, annotation), strict=True)
     return {"sharpness": sharpness_for(known, firsts, seconds, annotation.accuracy)}
 
 
 def answer_questions(generator: Generator, corpus: Corpus, annotation: Annotation) -> pd.DataFrame:
-    """What made-up annotators are shown: `prompt`, on the standard library, with its answers `first` and `second`."""
+    """Write two answers, `first` and `second`, to each `prompt` on the standard library, for simulated annotators."""
     people = annotators(annotation.annotators, annotation.seed)
     names = stdlib_records(corpus)["client_id"].tolist()
     asked = questions(names, people[-1].questions.stop, annotation.seed)
@@ -79,7 +79,7 @@ def answer_questions(generator: Generator, corpus: Corpus, annotation: Annotatio
 def ask_annotators(
     shown: pd.DataFrame, decided: dict[str, Any], corpus: Corpus, privacy: Privacy, annotation: Annotation
 ) -> pd.DataFrame:
-    """Made-up annotators' pairs: which of two answers each of them chose."""
+    """Simulate the annotators' pairs: which of two answers each of them chose."""
     people = annotators(annotation.annotators, annotation.seed)
     both = list(zip(shown["first"], shown["second"], strict=True))
     pairs = preferences(people, shown["prompt"].tolist(), both, sharpness=decided["sharpness"], seed=annotation.seed)
@@ -87,7 +87,7 @@ def ask_annotators(
 
 
 def two_answers(generator: Generator, asked: list[str], annotation: Annotation) -> list[tuple[str, str]]:
-    """Two answers of the generator to each question; some may be empty."""
+    """Return two answers of the generator to each question; some may be empty."""
     written = written_answers(
         generator,
         Dialogue(chat=annotation.sampler.prompt == "chat"),
@@ -103,7 +103,7 @@ def two_answers(generator: Generator, asked: list[str], annotation: Annotation) 
 def split_pairs(
     private_pairs: pd.DataFrame, corpus: Corpus, partition: Partition
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Pairs of the training, validation and test clients; of public ones, held out are new prompts alone."""
+    """Split pairs into training, validation and test clients; of public ones, only new prompts are held out."""
     split = private_pairs["client_id"].map(client_splits(private_pairs, partition))
     train, validation, test = (private_pairs[split == name].reset_index(drop=True) for name in SPLITS)
     if corpus.is_public:
@@ -112,7 +112,7 @@ def split_pairs(
 
 
 def embed_private_pairs(private_train: pd.DataFrame, encoder: Encoder, source: str) -> Arrays:
-    """Clients embed their pairs. Arrays `features` (d), `middle`, `client`, `record`, `label` (none)."""
+    """Embed the clients' pairs: arrays `features` (d), `middle`, `client`, `record`, `label` (none)."""
     answers = private_train[["chosen", "rejected"]].to_numpy().tolist()
     embedded = embedded_answers(
         encoder, dialogue_of(source), private_train["prompt"].tolist(), answers, label="private pairs"

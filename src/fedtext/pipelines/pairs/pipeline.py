@@ -1,4 +1,4 @@
-"""pairs: preference pairs in place of texts: who takes part, splits, embeddings. Nothing is released here."""
+"""pairs: preference pairs in place of texts: enrolment, splits, embeddings. Nothing is released here."""
 
 from kedro.pipeline import Node, Pipeline
 
@@ -19,7 +19,7 @@ POPULATION, SHARPNESS, SHOWN = PAIRS("population"), PAIRS("sharpness"), PAIRS("s
 
 
 def create_pipeline(*, counted: bool = False) -> Pipeline:
-    """The pairs that `corpus` names, or made-up annotators', split by client; a pair is a record.
+    """Create the pairs that `corpus` names, or simulated annotators', split by client; a pair is a record.
 
     `counted`: the population is counted.
     """

@@ -1,4 +1,4 @@
-"""partition: records -> clients -> samples -> splits, and what the clients look like."""
+"""partition: records -> clients -> samples -> splits, and figures of the clients."""
 
 from kedro.pipeline import Node, Pipeline, node
 
@@ -15,7 +15,7 @@ from fedtext.privacy.tags import Tag
 
 
 def create_pipeline() -> Pipeline:
-    """Private and public records become samples; private ones are split by client."""
+    """Create the samples of private and public records; private ones are split by client."""
     return Pipeline(
         [
             node(
@@ -50,7 +50,7 @@ def create_pipeline() -> Pipeline:
 
 
 def _drawn() -> Node:
-    """What the clients look like, by those held out: exact numbers, which test clients have not paid for."""
+    """Create figures of the held-out clients: exact numbers, at no privacy cost to the test clients."""
     return node(
         draw_partition,
         ["private_test", "params:partition"],

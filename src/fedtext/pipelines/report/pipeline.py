@@ -1,4 +1,4 @@
-"""report: scorecard, figures and the page that says it all, for any algorithm's run."""
+"""report: scorecard, figures and the page, for any algorithm's run."""
 
 from kedro.pipeline import Node, Pipeline
 
@@ -13,7 +13,7 @@ FACTS = "run_facts"
 
 
 def reporting(algorithm: Algorithm) -> Pipeline:
-    """The report of what the algorithm made."""
+    """Create the report of the algorithm's output."""
     reports = {
         OutputType.TEXTS: _of_texts,
         OutputType.MODEL: _of_model,
@@ -88,7 +88,7 @@ def _of_model(algorithm: Algorithm) -> list[Node]:
 
 
 def _of_preferences(algorithm: Algorithm) -> list[Node]:
-    """Of preference pairs, or of a policy that was trained on private ones and has none to show."""
+    """Report on preference pairs, or on a policy that was trained on private ones and has none to show."""
     made, place = algorithm.outputs, _place(algorithm)
     settings = {name: f"params:{name}" for name in ("corpus", "evaluation", "privacy")}
     measured = {} if active_form().priced else {"accuracy": made.accuracy}
@@ -130,7 +130,7 @@ def _of_preferences(algorithm: Algorithm) -> list[Node]:
 
 
 def _judged(algorithm: Algorithm) -> dict[str, str]:
-    """What every scorecard is made of, and what the held-out figures cost the test clients where they have a price."""
+    """Return the scorecard's common inputs, and the test clients' privacy cost with DP evaluation."""
     made = algorithm.outputs
     paid = {"evaluation_report": made.evaluation_privacy_report} if active_form().priced else {}
     copies = {"copies": COPIES} if active_form().counts_copies else {}
@@ -140,7 +140,7 @@ def _judged(algorithm: Algorithm) -> dict[str, str]:
 
 
 def _shared(algorithm: Algorithm) -> list[Node]:
-    """Figures that every report has."""
+    """Create the figures that every report has."""
     made, place = algorithm.outputs, _place(algorithm)
     measured = algorithm.makes not in (OutputType.PREFERENCES, OutputType.POLICY) or not active_form().priced
     accuracies = place.node(

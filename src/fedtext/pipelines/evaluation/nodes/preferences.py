@@ -1,7 +1,7 @@
 """Nodes of preferences: held-out pairs, and a policy's answers to held-out prompts.
 
-- Held-out pairs of preferences: aggregates only, by a declared held-out evaluation.
-- A policy's answers to held-out public prompts, judged; and whether it tells its own pairs from others.
+- Of held-out pairs only aggregates leave, by a declared held-out evaluation.
+ - A policy's answers to held-out public prompts are judged, and its own training pairs are inferred from its margins.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ Counted = dict[str, Any]
 def order_held_out_pairs(
     private_test: pd.DataFrame, encoder: Encoder, source: str, scorers: dict[str, np.ndarray], pairs: pd.DataFrame
 ) -> dict[str, Any]:
-    """How many of the test clients' pairs the scorer orders rightly, beside the longer and the shorter answer.
+    """Count the test clients' pairs that the scorer orders rightly, beside the longer and the shorter answer.
 
-    By the mixture of heads, or by the head of a pair's topic, which does not know the label; and by a drawn head. Never
-    by the head of a pair's own cluster of differences, which the label decides.
+    The scorer is the mixture of heads, or the head of a pair's topic, which does not know the label; and a random head.
+    It is never the head of a pair's own cluster of differences, which the label decides.
     """
     scorer = scorer_of(scorers)
     mixed, drawn = (
@@ -59,7 +59,7 @@ def order_held_out_pairs(
 def _ordered(
     private_test: pd.DataFrame, encoder: Encoder, source: str, scorer: Scorer
 ) -> tuple[np.ndarray, np.ndarray]:
-    """By the mixture, or by the head of a pair's topic; and by a drawn head."""
+    """Order pairs by the mixture, or by the head of a pair's topic; and by a random head."""
     prompts, answers = private_test["prompt"].tolist(), private_test[["chosen", "rejected"]].to_numpy().tolist()
     embedded = embedded_answers(encoder, dialogue_of(source), prompts, answers, label="held-out pairs")
     differences, middles = differences_of(embedded)
@@ -72,7 +72,7 @@ def _ordered(
 
 
 def _ordered_by_length(private_test: pd.DataFrame, rule: LengthRule) -> tuple[np.ndarray, np.ndarray]:
-    """The same twice: there is nothing to draw."""
+    """Order pairs by a length rule, returned twice: it has no random head."""
     chosen, rejected = (rule.scores(private_test[side].tolist()) for side in ("chosen", "rejected"))
     right = rightly_ordered(chosen - rejected)
     return right, right
@@ -81,7 +81,7 @@ def _ordered_by_length(private_test: pd.DataFrame, rule: LengthRule) -> tuple[np
 def order_by_policy(
     private_test: pd.DataFrame, generator: TrainableGenerator, source: str, policy: Path, dp_ft: DpFt
 ) -> dict[str, Any]:
-    """How many of the test clients' pairs DPO's margin orders rightly, beside the longer and the shorter answer.
+    """Count the test clients' pairs that DPO's margin orders rightly, beside the longer and the shorter answer.
 
     The margin: how much more than the generator the policy prefers the chosen answer, in nats of whole answers.
     """
@@ -107,14 +107,14 @@ def _counted(right: np.ndarray, drawn: np.ndarray, texts: int) -> Counted:
 
 
 def hold_out_prompts(corpus: Corpus, policies: Policies, trained: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Public prompts, `prompt_id` and `prompt`, none of which is among `trained`, if an algorithm trains on any."""
+    """Return public prompts, `prompt_id` and `prompt`, none of which is among `trained`, if an algorithm has such."""
     taken = [] if trained is None else trained["prompt"].tolist()
     asked = corpora.public_prompts(corpus, policies.prompts + len(taken), policies.seed)
     return corpora.held_out(asked, taken, policies.prompts)
 
 
 def write_untuned_answers(generator: Generator, prompts: pd.DataFrame, source: str, policies: Policies) -> pd.DataFrame:
-    """The generator's own answer to each prompt."""
+    """Write the generator's own answer to each prompt."""
     return written_answers(
         generator,
         dialogue_of(source, chat=policies.sampler.prompt == "chat"),
@@ -129,26 +129,26 @@ def write_untuned_answers(generator: Generator, prompts: pd.DataFrame, source: s
 def write_answers(
     generator: TrainableGenerator, policy: Path, prompts: pd.DataFrame, source: str, policies: Policies
 ) -> pd.DataFrame:
-    """The policy's answer to each prompt, drawn as the generator's."""
+    """Write the policy's answer to each prompt, sampled as the generator's."""
     return write_untuned_answers(generator.with_adapter(policy), prompts, source, policies)
 
 
 def judge_by_rule(prompts: pd.DataFrame, decided: dict[str, Any], **answers: pd.DataFrame) -> dict[str, Any]:
-    """By the made-up annotators' rule, which is exact."""
+    """Judge answers by the simulated annotators' rule, which is exact."""
     return _judged(RuleJudge(decided["sharpness"]), prompts, answers)
 
 
 def judge_by_reward(
     private_validation: pd.DataFrame, private_test: pd.DataFrame, prompts: pd.DataFrame, **answers: pd.DataFrame
 ) -> dict[str, Any]:
-    """By a reward model of the validation clients' pairs, whose own accuracy on the test clients' stands beside it."""
+    """Judge answers by a reward model of the validation clients' pairs, and measure it on the test clients' pairs."""
     return _judged(learned_judge(private_validation, private_test), prompts, answers)
 
 
 def judge_by_model(
     judge: Generator, policies: Policies, prompts: pd.DataFrame, **answers: pd.DataFrame
 ) -> dict[str, Any]:
-    """By a model that is asked; prompts are public and answers released, so it may be a server."""
+    """Judge answers by a language model; prompts are public and answers released, so it may be a server."""
     model = ModelJudge(
         judge,
         policies.verdicts,
@@ -168,9 +168,9 @@ def score_membership(
     policies: Policies,
     privacy: Privacy,
 ) -> dict[str, np.ndarray]:
-    """The policy's margin, in nats, of training clients' pairs (`members`) and of test clients' (`others`).
+    """Score the policy's margin, in nats, on training clients' pairs (`members`) and test clients' (`others`).
 
-    Beside them, whose pairs they are, and whether units are in training `alone` (`fedtext.evaluation.membership`).
+    Beside them are the pairs' units, and whether units are in training `alone` (`fedtext.evaluation.membership`).
     """
     membership = policies.membership
     margins = {"alone": np.array(are_alone(private_train, privacy.unit))}
@@ -185,7 +185,7 @@ def score_membership(
 
 
 def infer_membership(private_margins: dict[str, np.ndarray], privacy_report: dict[str, Any]) -> dict[str, Any]:
-    """How well the margins tell members from others: the AUC with its interval, beside what the budget allows."""
+    """Infer members from the margins: the AUC with its interval, beside the bound that the budget gives."""
     members, others = private_margins["members"], private_margins["others"]
     clients = private_margins["clients_of_members"], private_margins["clients_of_others"]
     found = attack(members, others, ceiling_of(privacy_report), clients=clients)

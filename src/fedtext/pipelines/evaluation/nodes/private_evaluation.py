@@ -1,6 +1,6 @@
-"""Held-out figures at a price: what test clients say, noised, and what the noised sums say of accuracy and distance.
+"""DP evaluation: noisy sums over test clients, and the accuracies and distances that are computed from them.
 
-Releases read private data and write sums of numbers; all that comes after them is post-processing of what is released.
+Releases read private data and write sums of numbers; all that comes after them is post-processing.
 """
 
 from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ TEXTS = 0.5  # scale of a client's number of texts, beside differences of whole 
 
 
 class Said(NamedTuple):
-    """How a test client says what is right: see `evaluation.private_evaluation`."""
+    """The contribution of a test client to accuracy: see `evaluation.private_evaluation`."""
 
     guess: float
     clip_norm: float
@@ -59,7 +59,7 @@ class Said(NamedTuple):
 def guess_accuracy(
     on_device: LanguageModel, public_samples: pd.DataFrame, chunking: Chunking, evaluation: Evaluation
 ) -> dict[str, float]:
-    """The public model's accuracy on public text: what test clients take for granted, to say less."""
+    """Measure the public model's accuracy on public text, which centres the test clients' contributions."""
     model, tokenizer = on_device.load()
     texts = evenly_spaced(public_samples["text"].tolist(), evaluation.texts)
     found = next_token_accuracy(model.float(), tokenizer, texts, length=chunking.length, top=(1,))
@@ -67,7 +67,7 @@ def guess_accuracy(
 
 
 def ledger_opener(algorithm: str, conditions: int) -> Callable[..., Ledger]:
-    """The node that opens the test clients' ledger for what an algorithm is judged by, under so many conditions."""
+    """Create the node that opens the test clients' ledger for an algorithm's releases under so many conditions."""
 
     def open_evaluation_ledger(
         population: Population,
@@ -76,7 +76,7 @@ def ledger_opener(algorithm: str, conditions: int) -> Callable[..., Ledger]:
         encoder: Encoder | None = None,
         classification: Classification | None = None,
     ) -> Ledger:
-        """An empty ledger of the test clients' own, after checking that what is planned fits what they are promised.
+        """Open an empty ledger of the test clients, after checking that the planned releases fit their budget.
 
         Planned are accuracies; before them with an encoder mean features, and with a classification that of classes.
         """
@@ -97,7 +97,7 @@ def release_test_features(
     ledger: Ledger,
     evaluation: Evaluation,
 ) -> tuple[np.ndarray, Ledger]:
-    """The noised sum over test clients of the mean features of their held-out text."""
+    """Release the noisy sum over test clients of the mean features of their held-out text."""
     phi = _feature_map(public_embeddings, evaluation)
     query = Asked(FEATURES, phi.dim, private_evaluation.CLIP_NORM).query_of(ledger)
     return release_noisy_sum(
@@ -117,7 +117,7 @@ def release_accuracy(
     evaluation: Evaluation,
     **conditions: Counts,
 ) -> tuple[np.ndarray, Ledger]:
-    """The noised sum over test clients of what each condition's model predicts right in their held-out text."""
+    """Release the noisy sum over test clients of each condition's right predictions in their held-out text."""
     counted = {name: ACCURACY.counts(counts) for name, counts in conditions.items()}
     said = Said(guess[ACCURACY.name], evaluation.clip_norm, private_evaluation.TOKENS)
     return _released(counted, said, (ledger.planned or ())[-1].name, private_test_sample, private_noise_key, ledger)
@@ -130,7 +130,7 @@ def release_classification(
     classification: Classification,
     **conditions: Counts,
 ) -> tuple[np.ndarray, Ledger]:
-    """The noised sum over test clients of how often each condition's classifier finds the class of their texts."""
+    """Release the noisy sum over test clients of each condition's right classes in their held-out text."""
     counted = {name: CLASS_ACCURACY.counts(counts) for name, counts in conditions.items()}
     said = Said(HALF, classification.clip_norm, TEXTS)
     return _released(counted, said, (ledger.planned or ())[-2].name, private_test_sample, private_noise_key, ledger)
@@ -144,7 +144,7 @@ def _released(
     private_noise_key: NoiseKey,
     ledger: Ledger,
 ) -> tuple[np.ndarray, Ledger]:
-    """The planned release `name`: what conditions get right in each test client's texts, `counted` by text."""
+    """Make the planned release `name` of each test client's right predictions, `counted` by text."""
     total = next(iter(counted.values())).denominator
     held_counts = np.column_stack([total, *(counts.numerator for counts in counted.values())])
     query = _accuracy_asked(name, len(counted), said.clip_norm).query_of(ledger)
@@ -173,9 +173,10 @@ def compare_released_accuracies(
     trained_model: Path | None = None,
     **texts: pd.DataFrame,
 ) -> dict[str, Any]:
-    """As `compare_accuracies`, of the released sums. How many texts the private control trained on is not public.
+    """Compare accuracies as `compare_accuracies` does, from the released sums.
 
-    `texts` are the tables that conditions were trained on; `trained_model` is what an algorithm made instead of text.
+    The number of texts that the non-private bound trained on is not public. `texts` are the tables that conditions were
+    trained on; `trained_model` is an algorithm's output in place of text.
     """
     sizes: dict[str, int | None] = {EPS0.name: 0}
     sizes |= {name: min(evaluation.texts, len(table)) for name, table in texts.items()}
@@ -196,7 +197,7 @@ def compare_released_classifications(
     corpus: Corpus,
     **texts: pd.DataFrame,
 ) -> dict[str, Any]:
-    """As `compare_classifications`, of the released sums: accuracy alone."""
+    """Compare classifications as `compare_classifications` does, from the released sums: accuracy alone."""
     sizes: dict[str, int | None] = {EPS0.name: 0}
     sizes |= {name: min(evaluation.texts, len(usable_texts(table, task)[0])) for name, table in texts.items()}
     sizes |= {PRIVATE.name: None} if evaluation.has_private_control(corpus) else {}
@@ -214,7 +215,7 @@ def measure_released_distances(
     round_embeddings: dict[str, np.ndarray] | None = None,
     rounds: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """As `measure_distances`, of the released mean features: no FID, and what noise leaves in every distance."""
+    """Measure distances as `measure_distances` does, from the released mean features: no FID, and with noise."""
     phi = _feature_map(public_embeddings, evaluation)
     released = private_evaluation.ReleasedMean.of(phi, total, summed_stddev(ledger))
     candidates = {int(name.removeprefix("round_")) - 1: rows for name, rows in (round_embeddings or {}).items()}
@@ -230,7 +231,7 @@ def measure_released_distances(
 def report_evaluation_privacy(
     ledger: Ledger, release_history: tuple[Spent, ...], corpus: Corpus, privacy: Privacy
 ) -> dict[str, Any]:
-    """What the held-out figures cost the test clients, this run's and all on record."""
+    """Report the privacy cost of the held-out figures to the test clients, this run's and all on record."""
     return privacy_report(ledger, history=release_history, allowance=Allowance.of(corpus, privacy))
 
 
