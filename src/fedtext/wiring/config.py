@@ -338,8 +338,8 @@ class ProjectConfigLoader(OmegaConfigLoader):
         """Return a sampling setting of the generator: the global one, else the prompt template's.
 
         Args:
-             name: `temperature` or `repetition_penalty`.
-             where: `alone` for prompts without examples, else empty.
+            name: `temperature` or `repetition_penalty`.
+            where: `alone` for prompts without examples, else empty.
 
         Args:
             name: `temperature` or `repetition_penalty`.

@@ -64,8 +64,8 @@ class ResumableRunner(SequentialRunner):
     them.
 
     Args:
-         is_async: Load and save in threads.
-         data_root: Where the records are kept; the active configuration's data root if not given.
+        is_async: Load and save in threads.
+        data_root: Where the records are kept; the active configuration's data root if not given.
     """
 
     def __init__(self, is_async: bool = False, data_root: str | None = None) -> None:

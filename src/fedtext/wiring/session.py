@@ -143,7 +143,7 @@ class ResumableSession(KedroSession):
         """Run as Kedro does; the default runner and a literal `SequentialRunner` resume.
 
         Raises:
-             RunRefusedError: An error that a user can put right; the original error is its cause.
+            RunRefusedError: An error that a user can put right; the original error is its cause.
         """
         runner = kwargs.get("runner") or SequentialRunner()
         if type(runner) is SequentialRunner:

@@ -85,9 +85,9 @@ class Clock:
     """The stage lines of a run on the console, and the recorded times of its nodes.
 
     Attributes:
-         nodes: All nodes of the run, in order.
-         stage: Their stages, by name.
-         earlier: Seconds of nodes that ran here in earlier runs, by name.
+        nodes: All nodes of the run, in order.
+        stage: Their stages, by name.
+        earlier: Seconds of nodes that ran here in earlier runs, by name.
     """
 
     nodes: Sequence[Node]

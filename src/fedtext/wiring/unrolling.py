@@ -92,7 +92,7 @@ def unroll(
         A round reads `state_before` and the shared `prompts`, and writes `candidates` and `state`:
 
             unroll(one_round, rounds=2, namespace="popri", carried={"state_before": "state"},
-                   first={"state_before": "popri_start"})
+                  first={"state_before": "popri_start"})
 
         gives `popri_start -> popri.round_01.state -> popri.round_02.state`, with `popri.round_01.candidates` and
         `popri.round_02.candidates` beside them. `round_dataset("popri", 2, "state")` names the last one.

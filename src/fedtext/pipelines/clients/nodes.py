@@ -29,8 +29,8 @@ def unit_of(private: pd.DataFrame, unit: Unit) -> np.ndarray:
     """Return the integer code of each sample's unit: of its client, or of the sample as a record of its own.
 
     Args:
-         private: Samples with `client_id` and `text`, and with `label` where they have one.
-         unit: The unit of privacy.
+        private: Samples with `client_id` and `text`, and with `label` where they have one.
+        unit: The unit of privacy.
     """
     ids = private["client_id"].tolist()
     if unit == "client":

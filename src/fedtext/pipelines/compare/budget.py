@@ -49,10 +49,10 @@ def planning(
     """Create the node that plans the releases of an entry's runs.
 
     Args:
-         child: The entry's run of one of the seeds.
-         ledgers: Paths, below its data root, of the ledgers that its nodes open.
-         roots: By seed, the data roots in which the entry may have released already, the first to be read.
-         rules: How it tells units apart.
+        child: The entry's run of one of the seeds.
+        ledgers: Paths, below its data root, of the ledgers that its nodes open.
+        roots: By seed, the data roots in which the entry may have released already, the first to be read.
+        rules: How it tells units apart.
     """
 
     def plan_releases(checked: bool) -> list[Asked]:

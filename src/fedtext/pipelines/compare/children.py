@@ -135,7 +135,7 @@ def run(child: Child) -> None:
     """Start the run and wait for it; a finished one finds nothing left to do.
 
     Raises:
-         RunRefusedError: It failed; its output stands above.
+        RunRefusedError: It failed; its output stands above.
     """
     if child.start_from is not None and child.start_from.exists() and not child.data_root.exists():
         _link(child.start_from, child.data_root)
@@ -148,7 +148,7 @@ def start(child: Child, *options: str, quiet: bool = False) -> None:
     `quiet`: MLflow keeps no record of it, and its last lines, with the place of its report, are not shown.
 
     Raises:
-         RunRefusedError: It failed; its output stands above.
+        RunRefusedError: It failed; its output stands above.
     """
     child.data_root.mkdir(parents=True, exist_ok=True)
     settings = child.data_root / f"run_{child.name}.yml"

@@ -36,8 +36,8 @@ def create_pipeline(jobs: Mapping[str, Pipeline]) -> Pipeline:
     """Create the comparison that `compare` declares; `jobs` are the algorithms' whole graphs by their names.
 
     Raises:
-         RunRefusedError: A group of parameters that the runs are planned from is wrong, found before Kedro has checked
-             any; or there is no such algorithm.
+        RunRefusedError: A group of parameters that the runs are planned from is wrong, found before Kedro has checked
+            any; or there is no such algorithm.
     """
     parameters = active_parameters()
     if faults := parameter_faults(parameters, PLANNED_FROM):

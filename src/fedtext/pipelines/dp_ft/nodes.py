@@ -73,7 +73,7 @@ def tune_privately(
     """Release the adapter after DP-SGD on one half's chosen answers, charged to that half's budget.
 
     Returns:
-         The adapter's weights and the ledger.
+        The adapter's weights and the ledger.
     """
     samples = algorithm.of_first_rows(_halved(private_rows, private_enrolment, ledger))
     model = _adapted(generator, dp_ft, "sft")

@@ -32,10 +32,10 @@ class Trained(NamedTuple):
     """The data sets of one policy.
 
     Attributes:
-         pairs: The pairs that it is trained on.
-         policy: The adapter.
-         log: The training log.
-         stage: The prefix of data sets in between.
+        pairs: The pairs that it is trained on.
+        policy: The adapter.
+        log: The training log.
+        stage: The prefix of data sets in between.
     """
 
     pairs: str

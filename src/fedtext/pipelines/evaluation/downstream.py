@@ -27,13 +27,13 @@ class Lessons:
     """One downstream task: training and testing for each condition, each in a node of its own.
 
     Attributes:
-         verb: Names the nodes: `classify` in `classify_public_control`.
-         judged: The outcome for each held-out text; names the data sets.
-         given: Inputs of a node before the texts.
-         after_texts: Trains on a condition's texts, and tests.
-         after_private_text: Trains on the private text itself, and tests.
-         compare: Aggregates the outcomes of all conditions.
-         told: Further inputs of `compare`, by its arguments.
+        verb: Names the nodes: `classify` in `classify_public_control`.
+        judged: The outcome for each held-out text; names the data sets.
+        given: Inputs of a node before the texts.
+        after_texts: Trains on a condition's texts, and tests.
+        after_private_text: Trains on the private text itself, and tests.
+        compare: Aggregates the outcomes of all conditions.
+        told: Further inputs of `compare`, by its arguments.
     """
 
     verb: str

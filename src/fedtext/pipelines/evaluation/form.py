@@ -23,12 +23,12 @@ class Form(NamedTuple):
     """The measurements of an evaluation.
 
     Attributes:
-         priced: Test clients have a privacy cost for figures, which carry noise (DP evaluation).
-         private_control: The non-private bound, epsilon = infinity, is scored.
-         untuned_control: The untuned generator writes a baseline.
-         classified: Classifiers are trained too.
-         tagged: Entity recognition models are trained too.
-         asked: Extractive question answering models are trained too.
+        priced: Test clients have a privacy cost for figures, which carry noise (DP evaluation).
+        private_control: The non-private bound, epsilon = infinity, is scored.
+        untuned_control: The untuned generator writes a baseline.
+        classified: Classifiers are trained too.
+        tagged: Entity recognition models are trained too.
+        asked: Extractive question answering models are trained too.
     """
 
     priced: bool
@@ -56,8 +56,8 @@ def active_policies() -> PolicyForm:
     """Return the policies' evaluation by the active parameters; none if Kedro will find corpus or evaluation faulty.
 
     Raises:
-         RunRefusedError: The group `policies` is faulty, which Kedro does not see without a judge; a judge is declared
-             that cannot judge; or membership where protected pairs may not be read.
+        RunRefusedError: The group `policies` is faulty, which Kedro does not see without a judge; a judge is declared
+            that cannot judge; or membership where protected pairs may not be read.
     """
     try:
         policies = Policies.model_validate(active_group("policies"))
@@ -115,8 +115,8 @@ def validate_measures() -> None:
     """Check, before any work, that the declared measures can be taken.
 
     Raises:
-         RunRefusedError: A name of `evaluation.measures` is unknown, or no measure of sets of texts; or classification,
-             entities or answers are declared where they cannot be measured.
+        RunRefusedError: A name of `evaluation.measures` is unknown, or no measure of sets of texts; or classification,
+            entities or answers are declared where they cannot be measured.
     """
     _refuse_classification()
     try:

@@ -1,9 +1,9 @@
 """The nodes of flexible participation, in the order of a run.
 
 - Before any release: the silo of every unit, the ledger of all silos, and the weights to start from.
- - The profile of all silos, and the texts that are written in proportion to it.
- - Phase 1: texts behind their codes, the strong silos' training, and the trained adapter.
- - Phase 2: the weak silos' votes, the texts that are kept, and what a silo exchanges.
+- The profile of all silos, and the texts that are written in proportion to it.
+- Phase 1: texts behind their codes, the strong silos' training, and the trained adapter.
+- Phase 2: the weak silos' votes, the texts that are kept, and what a silo exchanges.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def assign_silos(private_clients: pd.DataFrame, silos: Silos, privacy: Privacy) 
     A client in several silos that is one unit gets the first by name.
 
     Raises:
-         ValueError: Records are the units, and a client has some in several silos: one would pay another's privacy
-             cost.
+        ValueError: Records are the units, and a client has some in several silos: one would pay another's privacy
+            cost.
     """
     by_column = SILO_COLUMN in private_clients and silos.groups != 1  # one silo of all has no use for a column
     if by_column and privacy.unit == "record" and _spans_silos(private_clients):

@@ -37,7 +37,7 @@ def keep_final_texts(
     If there are fewer, all are kept, and a warning gives their number.
 
     Raises:
-         ValueError: All are empty.
+        ValueError: All are empty.
     """
     kept = first_written(final_texts, synthetic_texts)
     refuse_none(len(kept), synthetic_texts)

@@ -1,8 +1,8 @@
 """Private Evolution's nodes: before the rounds, in a round, and after the rounds.
 
 - Before the rounds: the ledger, the first candidates and the first state.
- - One round: candidates, the votes on them as a noisy histogram, the survivors and the next state.
- - After the rounds: the synthetic data set, the rounds' figures for the evaluation, and the exchanged floats.
+- One round: candidates, the votes on them as a noisy histogram, the survivors and the next state.
+- After the rounds: the synthetic data set, the rounds' figures for the evaluation, and the exchanged floats.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Every round reads private data once, for its noisy histogram, and charges the ledger.
 
 - Before the rounds private data are not read.
- - The rounds are copies of one round's nodes; each passes survivors, state and ledger to the next.
- - After the rounds come the synthetic data set and the rounds' figures.
+- The rounds are copies of one round's nodes; each passes survivors, state and ledger to the next.
+- After the rounds come the synthetic data set and the rounds' figures.
 """
 
 from __future__ import annotations

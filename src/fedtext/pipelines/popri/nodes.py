@@ -1,9 +1,9 @@
 """POPri's nodes: before the rounds, in a round, and after the rounds.
 
 - Texts of the generator and their embeddings, for the rounds and the final set alike.
- - Before the rounds: the ledger, the single release, the prompt pool, adapter 0 and the first state.
- - One round: prompts, candidates, scores, preference pairs, policy training and the next state.
- - After the rounds: the checkpoint, the final set and its baselines, and the exchanged floats.
+- Before the rounds: the ledger, the single release, the prompt pool, adapter 0 and the first state.
+- One round: prompts, candidates, scores, preference pairs, policy training and the next state.
+- After the rounds: the checkpoint, the final set and its baselines, and the exchanged floats.
 """
 
 from __future__ import annotations

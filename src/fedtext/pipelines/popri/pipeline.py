@@ -4,8 +4,8 @@ The graph depends on the scoring mode. With a single release private data are re
 rounds are post-processing; with ballots every round reads them and charges the ledger.
 
 - Before the rounds: with a single release, private data are read here.
- - The rounds are copies of one round's nodes; each passes adapter, state and (with ballots) ledger to the next.
- - After the rounds come the checkpoint, the synthetic data set and the rounds' figures.
+- The rounds are copies of one round's nodes; each passes adapter, state and (with ballots) ledger to the next.
+- After the rounds come the checkpoint, the synthetic data set and the rounds' figures.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ def check_private_only(
     """Check the terms of the non-private bound: public text alone, or text for which it was declared.
 
     Raises:
-         ValueError: The text is private and the bound was not declared, or nothing would be measured.
+        ValueError: The text is private and the bound was not declared, or nothing would be measured.
     """
     task.validate_classes("private_only")
     if not evaluation.has_private_control(corpus):

@@ -1,10 +1,10 @@
 """WASP's nodes: before the rounds, in a round, and after the rounds.
 
 - Before the rounds: ledger, models with equal weights, no texts yet; and the one release, if there is one.
- - The releases of a round: votes of private records on the texts so far.
- - One round: every model's texts, their scores, the next examples, and the models' weights.
- - After the rounds: the synthetic data set, and the rounds' figures for the evaluation.
- - Figures of WASP's own: texts by model, examples called good and bad, the balance of classes.
+- The releases of a round: votes of private records on the texts so far.
+- One round: every model's texts, their scores, the next examples, and the models' weights.
+- After the rounds: the synthetic data set, and the rounds' figures for the evaluation.
+- Figures of WASP's own: texts by model, examples called good and bad, the balance of classes.
 """
 
 from __future__ import annotations

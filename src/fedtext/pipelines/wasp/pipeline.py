@@ -4,8 +4,8 @@ Every round but the last reads private data once, for similar and dissimilar vot
 for all.
 
 - Before the rounds private data are read by `votes: single_release` alone.
- - The rounds are copies of one round's nodes. The last one writes without a vote, which would have no use.
- - After the rounds come the synthetic data set and the rounds' figures.
+- The rounds are copies of one round's nodes. The last one writes without a vote, which would have no use.
+- After the rounds come the synthetic data set and the rounds' figures.
 """
 
 from __future__ import annotations

@@ -57,9 +57,9 @@ def evaluation_outputs(
     may leave. Labels of many clients identify none of them, even if a client has such a label as its name.
 
     Args:
-         inputs: The private inputs by data set.
-         outputs: The outputs by data set.
-         declared: Public labels, which may always leave.
+        inputs: The private inputs by data set.
+        outputs: The outputs by data set.
+        declared: Public labels, which may always leave.
     """
     texts, ids, rare, common = _private_strings(inputs.values())
     hidden, harmless = rare - set(declared), common.union(declared)

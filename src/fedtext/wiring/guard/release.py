@@ -19,11 +19,11 @@ def release_faults(
     """Return what is wrong with a release that ran, each the end of a sentence that begins with the node.
 
     Args:
-         inputs: Its inputs by data set.
-         outputs: What it returned by data set.
-         passed: The releases that the mechanisms reported while it ran, in order; a mechanism of many rounds reports
-             its one release in each of them.
-         private: Names of outputs that are private and so do not leave.
+        inputs: Its inputs by data set.
+        outputs: What it returned by data set.
+        passed: The releases that the mechanisms reported while it ran, in order; a mechanism of many rounds reports
+            its one release in each of them.
+        private: Names of outputs that are private and so do not leave.
     """
     before = {name: value for name, value in inputs.items() if type(value) is Ledger}
     after = {name: value for name, value in outputs.items() if type(value) is Ledger}

@@ -40,11 +40,11 @@ class Guard:
     """Guards the nodes of one run.
 
     Args:
-         catalog: The catalog, which declares what is private.
-         data_root: The folder below which the run reads and writes.
-         parameters: All parameters of the run: some name private files.
-         passed: Returns the releases since a node began; None if releases are not counted.
-         temporary: The run's own folder for temporary files, if it has one.
+        catalog: The catalog, which declares what is private.
+        data_root: The folder below which the run reads and writes.
+        parameters: All parameters of the run: some name private files.
+        passed: Returns the releases since a node began; None if releases are not counted.
+        temporary: The run's own folder for temporary files, if it has one.
     """
 
     def __init__(

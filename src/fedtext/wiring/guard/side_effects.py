@@ -1,10 +1,10 @@
 """Side effects that a node may not have while it reads private data: files, connections, programs, logs, prints.
 
 - The audit hook (fedtext.wiring.guard.watch) refuses what Python opens, moves, connects to or starts, beforehand.
- - The operating system refuses all writes to files, from C++ and Rust too (fedtext.system.file_limit).
- - Names of files, threads and processes that a node leaves all the same are found when it ends
-   (fedtext.wiring.guard.left_behind).
- - Standard streams lead nowhere, and messages are counted and dropped.
+- The operating system refuses all writes to files, from C++ and Rust too (fedtext.system.file_limit).
+- Names of files, threads and processes that a node leaves all the same are found when it ends
+  (fedtext.wiring.guard.left_behind).
+- Standard streams lead nowhere, and messages are counted and dropped.
 
 It protects against mistakes and is no sandbox: docs/leaks.md lists what gets past it.
 """
@@ -60,12 +60,12 @@ def watched(watch: Watch, surroundings: FolderSnapshot | None = None) -> Iterato
     """Refuse the side effects that `watch` forbids until the end of the block.
 
     Args:
-         watch: The node, and what it may do.
-         surroundings: The folders in which a node that reads private data could leave files; None: they are not
-             checked.
+        watch: The node, and what it may do.
+        surroundings: The folders in which a node that reads private data could leave files; None: they are not
+            checked.
 
     Raises:
-         RunRefusedError: The node has written, or left something behind; what it left is removed.
+        RunRefusedError: The node has written, or left something behind; what it left is removed.
     """
     with ExitStack() as stack:
         if watch.reads_private:

@@ -67,15 +67,15 @@ class Watch:
     """The node that is watched, and what it may do.
 
     Attributes:
-         who: The name for messages: of a node, or of a data set while it is saved.
-         reads_private: Whether it must have no side effects.
-         may_read: Whether it may open the private files that parameters name.
-         data_root: Below it, only the catalog may open a file or directory whose name starts with `private_`.
-         private_files: Resolved paths of the private files that parameters name.
-         may_write: Resolved paths that it may write, and all below them.
-         temporary: The run's own folder for temporary files: libraries make folders there as they are imported.
-         tells: Tests whether a word may be private text, which messages do not repeat.
-         hidden: Whether a message was hidden. How many were may be the number of private rows.
+        who: The name for messages: of a node, or of a data set while it is saved.
+        reads_private: Whether it must have no side effects.
+        may_read: Whether it may open the private files that parameters name.
+        data_root: Below it, only the catalog may open a file or directory whose name starts with `private_`.
+        private_files: Resolved paths of the private files that parameters name.
+        may_write: Resolved paths that it may write, and all below them.
+        temporary: The run's own folder for temporary files: libraries make folders there as they are imported.
+        tells: Tests whether a word may be private text, which messages do not repeat.
+        hidden: Whether a message was hidden. How many were may be the number of private rows.
     """
 
     who: str

@@ -65,7 +65,7 @@ def check_lengths(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[
     `chunking.length` of its own. A warning names a model that reads the beginning of a text alone.
 
     Raises:
-         FedtextError: A model that the pipeline reads takes fewer tokens than a sample, or a list of them, may have.
+        FedtextError: A model that the pipeline reads takes fewer tokens than a sample, or a list of them, may have.
     """
     for reading, how in readings(pipeline.inputs(), partial(_value, pipeline.inputs(), parameters)):
         if reading.cuts:
@@ -88,7 +88,7 @@ def check_script(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[s
     Public texts that the run samples or writes itself are checked when they are embedded, which is before any release.
 
     Raises:
-         FedtextError: It does not know it.
+        FedtextError: It does not know it.
     """
     encoder = catalog.get("encoder") if "encoder" in pipeline.inputs() else None
     if not isinstance(encoder, EncoderDataset):
@@ -332,7 +332,7 @@ def check_names(given: Mapping[str, Any]) -> None:
     """Check that every parameter of the command line is one that some pipeline or the configuration uses.
 
     Raises:
-         RunRefusedError: One is not; it would have been ignored.
+        RunRefusedError: One is not; it would have been ignored.
     """
     known: dict[str, Any] = dict(active_loader()["globals"])
     for asked in set().union(*(pipeline.inputs() for pipeline in pipelines.values())):

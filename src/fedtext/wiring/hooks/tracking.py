@@ -228,10 +228,10 @@ def close_abandoned(own: str) -> list[str]:
     """Mark as killed all runs of the active tracking store that are called running and whose process is gone.
 
     Args:
-         own: Id of the current run, which is left alone.
+        own: Id of the current run, which is left alone.
 
     Returns:
-         Ids of the runs that were marked. One on another host stays as it is: its process cannot be seen from here.
+        Ids of the runs that were marked. One on another host stays as it is: its process cannot be seen from here.
     """
     from mlflow.tracking import MlflowClient
 

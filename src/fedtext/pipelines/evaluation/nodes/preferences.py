@@ -1,7 +1,7 @@
 """Nodes of preferences: held-out pairs, and a policy's answers to held-out prompts.
 
 - Of held-out pairs only aggregates leave, by a declared held-out evaluation.
- - A policy's answers to held-out public prompts are judged, and its own training pairs are inferred from its margins.
+- A policy's answers to held-out public prompts are judged, and its own training pairs are inferred from its margins.
 """
 
 from __future__ import annotations
