@@ -33,7 +33,7 @@ LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Account:
+class DataSetBudget:
     """The privacy budget of a data set, and the releases that have spent from it.
 
     Attributes:
@@ -54,7 +54,7 @@ class Account:
 
     def validate_plan(self, ledger: Ledger) -> None:
         """Raise TotalExceeded if the ledger's planned releases exceed the budget; it is called before any long work."""
-        mine = self.of_this_key(self.history.entries(), ledger)
+        mine = self.repeatable(self.history.entries(), ledger)
         made = any(entry.release is None for entry in mine)
         self._refuse(ledger, not_yet_made(mine, ledger, self.rules), ledger.planned_unaccounted and not made)
 
@@ -67,14 +67,14 @@ class Account:
         *before, last = ledgers
         self._refuse(last, releases, before=before)
 
-    def of_this_key(self, entries: Sequence[Spent], ledger: Ledger) -> list[Spent]:
+    def repeatable(self, entries: Sequence[Spent], ledger: Ledger) -> list[Spent]:
         """Return the entries that can be repeated byte for byte: made in this data root, or anywhere with a seed.
 
         Another data root has another noise key.
         """
         return [entry for entry in entries if not entry.elsewhere or ledger.declaration.noise_seed is not None]
 
-    def gate(self, node: str, *, releases: bool) -> NodeBudgetGuard:
+    def guard_of(self, node: str, *, releases: bool) -> NodeBudgetGuard:
         """Return the budget guard of one node; it admits releases only if the node is tagged as a release."""
         return NodeBudgetGuard(self, node, releases)
 
@@ -101,7 +101,7 @@ class Account:
 class NodeBudgetGuard:
     """The budget guard of one node (fedtext.privacy.budget_guard.BudgetGuard); `passed` lists its releases in order."""
 
-    account: Account
+    account: DataSetBudget
     node: str
     releases: bool
     passed: list[Release] = field(default_factory=list)
@@ -141,7 +141,7 @@ class NodeBudgetGuard:
         elif any(one.round == entry.round for one in made):
             self._refuse_second(release, entry)
 
-    def tell(self) -> None:
+    def log_repeats(self) -> None:
         """Log that the node repeated a release, and the total privacy cost; a running node logs nothing itself."""
         if self.again and self._ledger is not None:
             LOG.warning(
@@ -185,7 +185,7 @@ class NodeBudgetGuard:
     def _made(self, release: Release, draw: str) -> list[Spent]:
         """Return the recorded releases of the same plan and units that may have had the same sample as this one."""
         assert self._ledger is not None
-        entries = self.account.of_this_key(self._entries(), self._ledger)
+        entries = self.account.repeatable(self._entries(), self._ledger)
         same = [one for one in entries if one.release == release and one.draw in ("", draw)]
         return [one for one in same if not one.is_cut_otherwise(self.account.rules)]
 

@@ -93,11 +93,11 @@ def read(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", found)
 
 
-def laid_over(below: Any, above: Any) -> Any:
+def deep_merge(below: Any, above: Any) -> Any:
     """Return `above` merged over `below`, mappings key by key; neither argument is changed."""
     if not isinstance(below, Mapping) or not isinstance(above, Mapping):
         return above
-    return {**below, **{name: laid_over(below.get(name), value) for name, value in above.items()}}
+    return {**below, **{name: deep_merge(below.get(name), value) for name, value in above.items()}}
 
 
 def resolved(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _started(value: Any, place: str, blocks: Mapping[str, Any]) -> Any:
         return own
     if (name := value[DEFAULTS]) not in blocks:
         raise InputError(f"{place} starts from {DEFAULTS} {name!r}: {meant(str(name), blocks)}")
-    return laid_over(blocks[name], own)
+    return deep_merge(blocks[name], own)
 
 
 class _AsksTheFileError(Exception):
@@ -167,7 +167,7 @@ def _each(value: Any, resolve: Callable[[str], Any]) -> Any:
 CONF_ERRORS = (YAMLError, OmegaConfBaseException, ValueError, TypeError, AttributeError, OSError)
 
 
-def conf_refused(key: str, error: Exception, files: AbstractFileSystem, paths: Iterable[str]) -> RunRefusedError:
+def config_error(key: str, error: Exception, files: AbstractFileSystem, paths: Iterable[str]) -> RunRefusedError:
     """Return the RunRefusedError that explains why one kind of configuration could not be read.
 
     Args:

@@ -29,8 +29,8 @@ from fedtext.params.corpus import Corpus, as_openings, is_described
 from fedtext.params.generation import TEXT
 from fedtext.system.errors import FedtextError, InputError, meant
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.conf_files import CONF_ERRORS, DEFAULTS, conf_refused, laid_over, read, resolved, with_defaults
-from fedtext.wiring.tracking_server import said, tracked_at
+from fedtext.wiring.conf_files import CONF_ERRORS, DEFAULTS, config_error, deep_merge, read, resolved, with_defaults
+from fedtext.wiring.tracking_server import complete_tracking, without_nulls
 
 DEFAULT_DATA_ROOT = "data"
 TRACKING_ROOT = "FEDTEXT_TRACKING_ROOT"  # environment: the data root whose MLflow records to use in place of one's own
@@ -107,7 +107,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
         except (FedtextError, MissingConfigException):  # no file of a kind: Kedro asks for some that need not be there
             raise
         except CONF_ERRORS as error:
-            raise conf_refused(key, error, self._fs, self._files(key)) from error
+            raise config_error(key, error, self._fs, self._files(key)) from error
 
     def _credentials(self) -> dict[str, Any]:
         """Return the credentials of `conf/local`, overridden by those of the environment.
@@ -131,8 +131,8 @@ class ProjectConfigLoader(OmegaConfigLoader):
         if key == "catalog":
             return _without_private_previews(config)
         if key == "parameters":
-            return cast("dict[str, Any]", laid_over(self._comparisons(), with_defaults(config)))
-        return tracked_at(config, self.tracking_root) if key == "mlflow" else config
+            return cast("dict[str, Any]", deep_merge(self._comparisons(), with_defaults(config)))
+        return complete_tracking(config, self.tracking_root) if key == "mlflow" else config
 
     def _comparisons(self) -> dict[str, Any]:
         """Return the entries and claims of conf's folders `compare`, as parameters.
@@ -149,9 +149,9 @@ class ProjectConfigLoader(OmegaConfigLoader):
         return {"compare": {"entries": found.get("entries") or {}}, "claims": {"judged": found.get("claims") or {}}}
 
     def _merge_configs(self, config: dict[str, Any], env_config: dict[str, Any], key: str, env_path: str) -> Any:
-        above = said(env_config) if key == "mlflow" else env_config
+        above = without_nulls(env_config) if key == "mlflow" else env_config
         if self.merge_strategy.get(key) == "soft":
-            return laid_over(config, above)
+            return deep_merge(config, above)
         return super()._merge_configs(config, above, key, env_path)
 
     def _merge_and_resolve(self, key: str, config_per_file: Mapping[Path, Any]) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
             *config_per_file.values(),
             *([self.runtime_params or {}] if key == "parameters" and config_per_file else []),
         ]
-        found = resolved(reduce(laid_over, files, {}))
+        found = resolved(reduce(deep_merge, files, {}))
         return found if key == "parameters" else {name: value for name, value in found.items() if name[:1] != "_"}
 
     def _files(self, key: str) -> Iterator[str]:
@@ -393,7 +393,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
         except MissingConfigException:
             return ()
         except CONF_ERRORS as error:
-            raise conf_refused("parameters", error, self._fs, self._files("parameters")) from error
+            raise config_error("parameters", error, self._fs, self._files("parameters")) from error
         return tuple(files[path] for files in (own, base) for path in sorted(files))
 
     @property

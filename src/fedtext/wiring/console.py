@@ -12,13 +12,13 @@ LOG_FILE = "run.log"
 FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
 
-def say(line: str) -> None:
+def echo(line: str) -> None:
     """Print a line on the console."""
     logging.getLogger(STAGES).info("%s", line)
 
 
 @contextmanager
-def written_down(folder: Path) -> Iterator[Path]:
+def logged_to_file(folder: Path) -> Iterator[Path]:
     """Append all log messages and Python warnings to a file in `folder` that only its owner can read."""
     path, root = folder / LOG_FILE, logging.getLogger()
     path.touch(mode=0o600)

@@ -28,7 +28,7 @@ def facts_in(inputs: Collection[str], catalog: DataCatalog) -> RunFactsDataset |
     return facts if isinstance(facts, RunFactsDataset) else None
 
 
-def told(node: Node, made_with: MadeWith) -> dict[str, Any]:
+def report_facts(node: Node, made_with: MadeWith) -> dict[str, Any]:
     """Return the facts for the report that `node` writes: of its algorithm's groups, and of those that all share."""
     known = {name: _said(values) for name, values in made_with.parameters.items()}
     made = {name.removesuffix("_report") for name in node.outputs if name.endswith("_report")}

@@ -30,12 +30,12 @@ from fedtext.system.cores import give_freed_memory_back, keep_freed_memory
 from fedtext.system.errors import FedtextError
 from fedtext.system.folders import make_own_folder, own_temporary_folder
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.account import Account, NodeBudgetGuard, active_allowance
+from fedtext.wiring.account import DataSetBudget, NodeBudgetGuard, active_allowance
 from fedtext.wiring.config import active_data_root, active_parameters, is_private_name
-from fedtext.wiring.console import say, written_down
+from fedtext.wiring.console import echo, logged_to_file
 from fedtext.wiring.guard import Guard
 from fedtext.wiring.guard.catalog import dataset_classes, entry, place
-from fedtext.wiring.made_with import facts_in, told
+from fedtext.wiring.made_with import facts_in, report_facts
 from fedtext.wiring.stages import Clock, in_order, stages
 from fedtext.wiring.trial import check_servers
 from fedtext.wiring.unit_identity import RECORDS, active_rules, units_known_by
@@ -96,7 +96,7 @@ class ResumableRunner(SequentialRunner):
                 execute(maker)
             resumption.begin(node)
             began = time.perf_counter()
-            gate = account.gate(node.name, releases=Tag.RELEASE in node.tags)
+            gate = account.guard_of(node.name, releases=Tag.RELEASE in node.tags)
             private = any(map(is_private_name, (*node.inputs, *node.outputs)))
             guarded = guard.around(node)
             with resumption.watching(guarded) as watched, guarding(gate), _for_the_owner_alone(node), guard.datasets():
@@ -104,7 +104,7 @@ class ResumableRunner(SequentialRunner):
             seconds = time.perf_counter() - began
             clock.end(node, seconds)
             ran.add(node.name)
-            gate.tell()
+            gate.log_repeats()
             # How long private data take to work on depends on them: of a private corpus nobody is told.
             resumption.commit(node, seconds=seconds if account.public or not private else None)
 
@@ -118,7 +118,7 @@ class ResumableRunner(SequentialRunner):
         order = in_order(pipeline)
         for folder in private_folders(pipeline, cast(DataCatalog, catalog), data_root):
             make_own_folder(folder)  # before a public result opens it to all
-        with self._store(data_root) as store, written_down(store.root), own_temporary_folder() as temporary:
+        with self._store(data_root) as store, logged_to_file(store.root), own_temporary_folder() as temporary:
             guard = Guard(cast(DataCatalog, catalog), data_root, active_parameters(), _passed, temporary)
             clock = Clock(order, stages(pipeline), store.seconds())
             package, made = project.PACKAGE_NAME or "fedtext", _made_by_any()
@@ -130,7 +130,7 @@ class ResumableRunner(SequentialRunner):
                     if not ran:  # a finished run asks nobody
                         check_servers(pipeline, cast(DataCatalog, catalog), active_parameters())
                     if (line := clock.begin(node)) is not None:
-                        say(line)
+                        echo(line)
                     self._logger.info("Node %d of %d, %s: %s", position, total, node.name, reason)
                     self._execute_or_explain(execute, node)
                 if Tag.BUDGET in node.tags:
@@ -172,7 +172,7 @@ def _made_by_any() -> set[str]:
 def _tell_facts(resumption: Resumption, node: Node, catalog: DataCatalog) -> None:
     """Give the report that `node` writes the facts of the nodes that made its inputs."""
     if (facts := facts_in(node.inputs, catalog)) is not None:
-        facts.tell(told(node, resumption.made_with(node)))
+        facts.tell(report_facts(node, resumption.made_with(node)))
 
 
 def _refuse_mixture(resumption: Resumption, node: Node) -> None:
@@ -213,12 +213,12 @@ def _for_the_owner_alone(node: Node) -> Iterator[None]:
         os.umask(before)
 
 
-def _account(data_root: Path, graph: Pipeline) -> Account:
+def _account(data_root: Path, graph: Pipeline) -> DataSetBudget:
     """Return the budget of the data set, by the active parameters, and its past releases."""
     declared = active_allowance()
     history = History(data_root, registry=None if declared.public else Registry())
     history.restore()
-    return Account(history=history, public=declared.public, total=declared.total, rules=active_rules(graph))
+    return DataSetBudget(history=history, public=declared.public, total=declared.total, rules=active_rules(graph))
 
 
 def _ledgers(node: Node, catalog: CatalogProtocol[Any, Any]) -> list[Ledger]:
@@ -226,7 +226,7 @@ def _ledgers(node: Node, catalog: CatalogProtocol[Any, Any]) -> list[Ledger]:
     return [ledger for name in node.outputs if isinstance(ledger := catalog.load(name), Ledger)]
 
 
-def _tell_whose(account: Account, node: Node, catalog: CatalogProtocol[Any, Any], *, anew: bool) -> bool:
+def _tell_whose(account: DataSetBudget, node: Node, catalog: CatalogProtocol[Any, Any], *, anew: bool) -> bool:
     """Record in the history whose text the node has read, before any release of it; return whether it did.
 
     `anew`: the node ran, so that it may have read other text than before.

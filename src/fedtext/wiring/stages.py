@@ -39,7 +39,7 @@ def stages(pipeline: Pipeline) -> dict[str, Stage]:
 
     Nodes that check a run, and all that these need, belong to the first.
     """
-    refusing = {node.name for tag in (Tag.BUDGET, Tag.CHECK) for node in needed(pipeline, tag)}
+    refusing = {node.name for tag in (Tag.BUDGET, Tag.CHECK) for node in with_dependencies(pipeline, tag)}
     makers = {output: node.name for node in pipeline.nodes for output in node.outputs}
     found: dict[str, Stage] = {}
     for node in pipeline.nodes:
@@ -56,7 +56,7 @@ def _follows(node: Node, stage: Stage, need: str) -> bool:
     return stage.part == ALGORITHM and stage.round > 0 and need.partition(".")[0] != _algorithm(node)
 
 
-def needed(pipeline: Pipeline, tag: Tag) -> set[Node]:
+def with_dependencies(pipeline: Pipeline, tag: Tag) -> set[Node]:
     """Return the nodes with the tag, and all that they depend on."""
     tagged = [node.name for node in pipeline.nodes if tag in node.tags]
     return set(pipeline.to_nodes(*tagged).nodes) if tagged else set()
@@ -68,7 +68,11 @@ def in_order(pipeline: Pipeline) -> list[Node]:
     What nodes tagged `budget` need comes first, before private data are read; then what those tagged `check` need,
     which find out whether the data can be used at all.
     """
-    stage, first, second = stages(pipeline), needed(pipeline, Tag.BUDGET), needed(pipeline, Tag.CHECK)
+    stage, first, second = (
+        stages(pipeline),
+        with_dependencies(pipeline, Tag.BUDGET),
+        with_dependencies(pipeline, Tag.CHECK),
+    )
     return sorted(pipeline.nodes, key=lambda node: (node not in first, node not in second, stage[node.name]))
 
 

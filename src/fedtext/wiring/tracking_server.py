@@ -28,7 +28,7 @@ def database_uri(uri: str, root: Path) -> str:
     return f"sqlite+pysqlite:///{quote(path)}"  # the driver is named: of `sqlite:///` MLflow makes a folder undecoded
 
 
-def tracked_at(config: Mapping[str, Any], root: Path) -> dict[str, Any]:
+def complete_tracking(config: Mapping[str, Any], root: Path) -> dict[str, Any]:
     """Return the configuration `mlflow` with the values that follow from the rest of it.
 
     A server keeps artifacts where it wants to, and not below the `root` of whoever runs. The template
@@ -58,10 +58,12 @@ def is_remote(uri: object) -> bool:
     return (isinstance(uri, str) and urlsplit(uri).scheme.lower() in SERVERS) or uri in SERVERS
 
 
-def said(config: Mapping[str, Any]) -> dict[str, Any]:
+def without_nulls(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the configuration without nulls: a null key of an environment leaves the base's value."""
     return {
-        key: said(value) if isinstance(value, Mapping) else value for key, value in config.items() if value is not None
+        key: without_nulls(value) if isinstance(value, Mapping) else value
+        for key, value in config.items()
+        if value is not None
     }
 
 

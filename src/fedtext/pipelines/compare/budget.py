@@ -17,19 +17,19 @@ from typing import NamedTuple
 
 from fedtext.params.compare import Entry
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.compare.children import Child, merged, start
+from fedtext.pipelines.compare.children import ChildRun, merged, start
 from fedtext.privacy.history import History, release_history
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.registry import Registry
 from fedtext.privacy.spending import Rules, Spent, TotalExceeded, not_yet_made
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.account import Account
+from fedtext.wiring.account import DataSetBudget
 from fedtext.wiring.own_run import RunParameters
 
 TELL_UNITS = frozenset({"corpus", "partition", "chunking", "models", "evaluation"})  # groups of parameters
 
 
-class Asked(NamedTuple):
+class PlannedReleases(NamedTuple):
     """The releases that an entry's run with one seed has yet to make, from the clients of one ledger."""
 
     seed: int
@@ -43,9 +43,9 @@ def is_planned(entry: Entry) -> bool:
     return not TELL_UNITS & entry.params.keys()
 
 
-def planning(
-    child: Child, ledgers: Mapping[str, Path], roots: Mapping[int, Collection[Path]], rules: Rules
-) -> Callable[[bool], list[Asked]]:
+def release_planner(
+    child: ChildRun, ledgers: Mapping[str, Path], roots: Mapping[int, Collection[Path]], rules: Rules
+) -> Callable[[bool], list[PlannedReleases]]:
     """Create the node that plans the releases of an entry's runs.
 
     Args:
@@ -55,7 +55,7 @@ def planning(
         rules: How it tells units apart.
     """
 
-    def plan_releases(checked: bool) -> list[Asked]:
+    def plan_releases(checked: bool) -> list[PlannedReleases]:
         # In a data root of its own: the run's, once it is there, no longer starts from another entry's files.
         place = child.data_root.parent / f"plan_{child.name}"
         params = RunParameters(merged(child.params.values, {"data_root": str(place)}))
@@ -63,7 +63,7 @@ def planning(
         start(asked, "--to-nodes", ",".join(ledgers), quiet=True)
         opened = [Ledger.model_validate_json((place / path).read_text(encoding="utf-8")) for path in ledgers.values()]
         return [
-            Asked(seed, ledger, tuple(not_yet_made(_released(own), ledger, rules)), rules)
+            PlannedReleases(seed, ledger, tuple(not_yet_made(_released(own), ledger, rules)), rules)
             for seed, own in roots.items()
             for ledger in opened
         ]
@@ -71,14 +71,14 @@ def planning(
     return plan_releases
 
 
-def affording(data_root: Path) -> Callable[..., bool]:
+def budget_checker(data_root: Path) -> Callable[..., bool]:
     """Create the node that refuses runs whose total is beyond the budget; `data_root` is the comparison's."""
 
-    def check_budget(privacy: Privacy, *plans: Sequence[Asked]) -> bool:
+    def check_budget(privacy: Privacy, *plans: Sequence[PlannedReleases]) -> bool:
         asked, refused = [one for plan in plans for one in plan], list[TotalExceeded]()
         for rules, part in dict.fromkeys((one.rules, one.ledger.part) for one in asked):
             history = History(data_root, registry=Registry())
-            account = Account(history, public=False, total=privacy.total_epsilon, rules=rules)
+            account = DataSetBudget(history, public=False, total=privacy.total_epsilon, rules=rules)
             own = [one for one in asked if (one.rules, one.ledger.part) == (rules, part)]
             new = dict.fromkeys((one.seed, release) for one in own for release in one.releases)
             try:

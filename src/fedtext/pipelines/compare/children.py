@@ -50,7 +50,7 @@ FIXED_SEEDS = ("partition", "described")
 NOT_LINKED = ("lock", LOG_FILE, "mlflow.db", "mlflow.db-journal", "mlartifacts", f"{PARTIAL}*", f"{REPLACED}*")
 
 
-class Left(NamedTuple):
+class ResultPaths(NamedTuple):
     """Paths, below a run's data root, of the results that a comparison reads."""
 
     scorecard: Path
@@ -59,7 +59,7 @@ class Left(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Child:
+class ChildRun:
     """A run to be made: its options for `kedro run`, and the data root to start from, if any.
 
     `budget_root` is the comparison's data root, whose budget all its runs share.
@@ -71,7 +71,7 @@ class Child:
     params: RunParameters
     data_root: Path
     budget_root: Path
-    left: Left
+    left: ResultPaths
     start_from: Path | None
     project: Path
     conf: str
@@ -85,8 +85,8 @@ class Child:
 
 def planned(
     name: str, entry: Entry, seed: int, *, root: Path, project: Path, conf: str, env: str | None,
-    given: Mapping[str, Any], parameters: Mapping[str, Any], left: Left, start_from: str | None = None,
-) -> Child:  # fmt: skip
+    given: Mapping[str, Any], parameters: Mapping[str, Any], left: ResultPaths, start_from: str | None = None,
+) -> ChildRun:  # fmt: skip
     """Return the run of one entry with one seed, below `root` (the comparison's own directory).
 
     Args:
@@ -111,7 +111,7 @@ def planned(
     params = merged(passed_on, snapshots, seeds, simulated, entry.params, {"data_root": str(place)})
     source = data_root(root, seed, start_from) if start_from != name else None
     start = source if source != place else None
-    return Child(name, entry, seed, RunParameters(params), place, root.parent, left, start, project, conf, env)
+    return ChildRun(name, entry, seed, RunParameters(params), place, root.parent, left, start, project, conf, env)
 
 
 def data_root(root: Path, seed: int, variant: str | None) -> Path:
@@ -131,7 +131,7 @@ def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def run(child: Child) -> None:
+def run(child: ChildRun) -> None:
     """Start the run and wait for it; a finished one finds nothing left to do.
 
     Raises:
@@ -142,7 +142,7 @@ def run(child: Child) -> None:
     start(child)
 
 
-def start(child: Child, *options: str, quiet: bool = False) -> None:
+def start(child: ChildRun, *options: str, quiet: bool = False) -> None:
     """Start `kedro run` with the run's options and more of them, and wait for it.
 
     `quiet`: MLflow keeps no record of it, and its last lines, with the place of its report, are not shown.
@@ -172,7 +172,7 @@ def start(child: Child, *options: str, quiet: bool = False) -> None:
         )
 
 
-def release_receipts(child: Child, privacy_report: Mapping[str, Any]) -> list[str]:
+def release_receipts(child: ChildRun, privacy_report: Mapping[str, Any]) -> list[str]:
     """Return the receipts of the run's releases as its data root recorded them: the newest of each."""
     charged = reported_releases(privacy_report)
     newest = {
@@ -183,7 +183,7 @@ def release_receipts(child: Child, privacy_report: Mapping[str, Any]) -> list[st
     return sorted(newest.values())
 
 
-def node_seconds(child: Child, privacy_report: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+def node_seconds(child: ChildRun, privacy_report: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """Return the wall time of the algorithm's nodes by side: releases are the clients' work, the rest the server's."""
     store = Store(child.data_root)
     own, asked = _own_nodes(child, privacy_report, store), {entry.node for entry in release_history(child.data_root)}
@@ -194,7 +194,7 @@ def node_seconds(child: Child, privacy_report: Mapping[str, Any]) -> dict[str, d
     }
 
 
-def _own_nodes(child: Child, privacy_report: Mapping[str, Any], store: Store) -> set[str]:
+def _own_nodes(child: ChildRun, privacy_report: Mapping[str, Any], store: Store) -> set[str]:
     """Return the finished run's nodes of its algorithm, or of the algorithm whose releases it depends on.
 
     The data root has records of others too: of runs with other parameters, and of the entry it started from.

@@ -11,7 +11,7 @@ from fedtext.evaluation.measures.known import of_kind
 from fedtext.evaluation.measures.measure import Measure
 from fedtext.params.compare import Claims, Compare
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.compare.children import Child, node_seconds, release_receipts, run
+from fedtext.pipelines.compare.children import ChildRun, node_seconds, release_receipts, run
 from fedtext.privacy.composition import compose_runs
 from fedtext.reporting import figures_comparison as figures
 from fedtext.reporting.comparison import Run, compare_runs, measured_costs, price_sentence
@@ -21,7 +21,7 @@ from fedtext.system.refusal import RunRefusedError
 SETS_MAP = "sets_map"
 
 
-def checking(known: Collection[str]) -> Callable[[Compare, Claims], bool]:
+def entry_checker(known: Collection[str]) -> Callable[[Compare, Claims], bool]:
     """Create the node that checks that all entries and claims of a comparison exist, before any run."""
 
     def check_entries(compare: Compare, claims: Claims) -> bool:
@@ -36,7 +36,7 @@ def checking(known: Collection[str]) -> Callable[[Compare, Claims], bool]:
     return check_entries
 
 
-def asking(child: Child) -> Callable[..., tuple[dict[str, Any], dict[str, Any], bool]]:
+def entry_runner(child: ChildRun) -> Callable[..., tuple[dict[str, Any], dict[str, Any], bool]]:
     """Create the node that makes or completes one run and reads its results; `before` are the earlier runs."""
 
     def run_and_collect(*before: bool | dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], bool]:

@@ -23,7 +23,7 @@ HELD_OUT = "private_test_sample"
 
 
 @dataclass(frozen=True)
-class Lessons:
+class DownstreamTask:
     """One downstream task: training and testing for each condition, each in a node of its own.
 
     Attributes:
@@ -42,7 +42,7 @@ class Lessons:
     after_texts: Callable[..., Any]
     after_private_text: Callable[..., Any]
     compare: Callable[..., Any]
-    told: Mapping[str, str]
+    compare_inputs: Mapping[str, str]
 
     def controls(self, *, private: bool) -> list[Node]:
         """Create the conditions that all algorithms share; `private`: the non-private bound is among them."""
@@ -74,7 +74,7 @@ class Lessons:
 
     def compared(self, place: Namespace, judged: Mapping[str, str], document: str) -> Node:
         """Create the node that releases aggregates of all conditions; `judged` are their data sets, by condition."""
-        given = {HELD_OUT: HELD_OUT, "partition": "params:partition", **self.told, **judged}
+        given = {HELD_OUT: HELD_OUT, "partition": "params:partition", **self.compare_inputs, **judged}
         return place.node(self.compare, given, document, name=self.compare.__name__, tags=Tag.HELD_OUT)
 
     def _learned(
@@ -91,27 +91,27 @@ class Lessons:
         return place.node(function or self.after_texts, [*self.given, texts], judged, name=name, tags=tags)
 
 
-QUESTION_LESSONS = Lessons(
+QUESTION_LESSONS = DownstreamTask(
     verb="ask",
     judged=HeldOutOutcome.ASKED,
     given=[HELD_OUT, "classifier", "params:evaluation"],
     after_texts=nodes.ask_after_texts,
     after_private_text=nodes.ask_after_private_text,
     compare=nodes.compare_answers,
-    told={},
+    compare_inputs={},
 )
 
 
 TASK, CLASSIFICATION, CORPUS = "params:task", "params:classification", "params:corpus"
 BY_NAMES = "eps0"
-CLASSIFICATION_LESSONS = Lessons(
+CLASSIFICATION_LESSONS = DownstreamTask(
     verb="classify",
     judged=HeldOutOutcome.CLASSIFIED,
     given=[HELD_OUT, "classifier", TASK, CLASSIFICATION, "params:evaluation", CORPUS],
     after_texts=nodes.classify_after_texts,
     after_private_text=nodes.classify_after_private_text,
     compare=nodes.compare_classifications,
-    told={"task": TASK, "classification": CLASSIFICATION, "corpus": CORPUS},
+    compare_inputs={"task": TASK, "classification": CLASSIFICATION, "corpus": CORPUS},
 )
 
 
@@ -136,12 +136,12 @@ def _by_names() -> dict[str, str]:
     return {BY_NAMES: HeldOutOutcome.CLASSIFIED.of_control(BY_NAMES)}
 
 
-ENTITY_LESSONS = Lessons(
+ENTITY_LESSONS = DownstreamTask(
     verb="tag",
     judged=HeldOutOutcome.TAGGED,
     given=[HELD_OUT, "tagger", "params:evaluation"],
     after_texts=nodes.tag_after_texts,
     after_private_text=nodes.tag_after_private_text,
     compare=nodes.compare_entity_scores,
-    told={"tagger": "tagger"},
+    compare_inputs={"tagger": "tagger"},
 )

@@ -19,7 +19,7 @@ from fedtext.wiring.generators import generator_describes
 COPIES = "held_out_copies"  # how much of the held-out text stands in the training text
 
 
-class Form(NamedTuple):
+class EvaluationVariant(NamedTuple):
     """The measurements of an evaluation.
 
     Attributes:
@@ -44,7 +44,7 @@ class Form(NamedTuple):
         return self.private_control and not self.priced
 
 
-class PolicyForm(NamedTuple):
+class PolicyEvaluation(NamedTuple):
     """The evaluation of policies: by which judge (None: none), beside which others, and by which privacy test."""
 
     judge: JudgeKind | None
@@ -52,7 +52,7 @@ class PolicyForm(NamedTuple):
     membership: bool
 
 
-def active_policies() -> PolicyForm:
+def active_policies() -> PolicyEvaluation:
     """Return the policies' evaluation by the active parameters; none if Kedro will find corpus or evaluation faulty.
 
     Raises:
@@ -67,16 +67,16 @@ def active_policies() -> PolicyForm:
         corpus = Corpus.model_validate(active_group("corpus"))
         evaluation = Evaluation.model_validate(active_group("evaluation"))
     except ValidationError:
-        return PolicyForm(None, (), membership=False)
+        return PolicyEvaluation(None, (), membership=False)
     try:
         policies.membership.validate_settings(corpus, evaluation)
         judge = policies.judged_by(corpus, priced=evaluation.is_priced(corpus))
     except ValueError as error:
         raise RunRefusedError(str(error)) from None
-    return PolicyForm(judge, policies.controls if judge else (), policies.membership.measured)
+    return PolicyEvaluation(judge, policies.controls if judge else (), policies.membership.measured)
 
 
-def active_form() -> Form:
+def active_variant() -> EvaluationVariant:
     """Return the evaluation of the active parameters; the most private one if Kedro will find them faulty."""
     try:
         corpus = Corpus.model_validate(active_group("corpus"))
@@ -85,10 +85,10 @@ def active_form() -> Form:
         classification = Classification.model_validate(active_group("classification"))
         public = _writing_of(corpus)
     except ValidationError:
-        return Form(priced=True, private_control=False)
+        return EvaluationVariant(priced=True, private_control=False)
     priced = evaluation.is_priced(corpus)
     classified = classification.is_measured(task, priced=priced)
-    return Form(
+    return EvaluationVariant(
         priced,
         evaluation.has_private_control(corpus),
         evaluation.has_untuned_control(public),
@@ -107,7 +107,7 @@ def _writing_of(corpus: Corpus) -> Sampler | None:
 
 def public_controls() -> dict[str, str]:
     """Return the data set of each baseline without privacy cost, by condition."""
-    untuned = {UNTUNED_CONTROL.name: "untuned_texts"} if active_form().untuned_control else {}
+    untuned = {UNTUNED_CONTROL.name: "untuned_texts"} if active_variant().untuned_control else {}
     return {PUBLIC_CONTROL.name: "public_samples", **untuned}
 
 

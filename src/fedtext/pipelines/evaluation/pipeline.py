@@ -12,7 +12,7 @@ from typing import Any
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.evaluation import downstream, private_evaluation
-from fedtext.pipelines.evaluation.form import COPIES, active_form, public_controls, validate_measures
+from fedtext.pipelines.evaluation.form import COPIES, active_variant, public_controls, validate_measures
 from fedtext.pipelines.evaluation.nodes import conditions, held_out, preferences
 from fedtext.pipelines.evaluation.policies import of_policies
 from fedtext.privacy.tags import Tag
@@ -27,7 +27,7 @@ CEILING = "private_counts_private"
 def controls_pipeline() -> Pipeline:
     """Create the conditions that all algorithms share, and the held-out samples' embeddings."""
     validate_measures()
-    form, public = active_form(), public_controls()
+    form, public = active_variant(), public_controls()
     controls = [
         EVALUATION.node(
             held_out.embed_test_samples,
@@ -101,7 +101,7 @@ def _of_texts(algorithm: Algorithm) -> Pipeline:
             name="measure_texts",
         ),
     ]
-    compared, form = _controls() | counts, active_form()
+    compared, form = _controls() | counts, active_variant()
     codes = downstream.all_codes(algorithm, judged, private=form.private_control) if form.classified else {}
     if form.classified:
         scored += downstream.CLASSIFICATION_LESSONS.of_texts(algorithm, judged)
@@ -131,7 +131,7 @@ def _of_model(algorithm: Algorithm) -> Pipeline:
         name="score_trained_model",
     )
     compared = _controls() | counts
-    if active_form().priced:
+    if active_variant().priced:
         return Pipeline([scored, *private_evaluation.of_model(algorithm, compared)])
     return Pipeline([scored, _comparison(algorithm, compared)])
 
@@ -139,7 +139,7 @@ def _of_model(algorithm: Algorithm) -> Pipeline:
 def _of_preferences(algorithm: Algorithm) -> Pipeline:
     """Evaluate pairs, by how the scorer orders test clients' own without DP evaluation; and a policy's answers."""
     answered = of_policies(algorithm)
-    if active_form().priced:
+    if active_variant().priced:
         return Pipeline(answered)
     made, place = algorithm.outputs, _place(algorithm)
     ordering = place.node(
@@ -155,7 +155,7 @@ def _of_preferences(algorithm: Algorithm) -> Pipeline:
 def _of_policy(algorithm: Algorithm) -> Pipeline:
     """Evaluate a policy, by how it orders test clients' own pairs without DP evaluation; and by its answers."""
     answered = of_policies(algorithm)
-    if active_form().priced:
+    if active_variant().priced:
         return Pipeline(answered)
     made, place = algorithm.outputs, _place(algorithm)
     ordering = place.node(
@@ -182,7 +182,7 @@ def _drawn_samples() -> Node:
 
 
 def _controls() -> dict[str, str]:
-    names = ["eps0", *public_controls(), *(["private"] if active_form().private_control else [])]
+    names = ["eps0", *public_controls(), *(["private"] if active_variant().private_control else [])]
     return {name: f"private_counts_{name}" for name in names}
 
 

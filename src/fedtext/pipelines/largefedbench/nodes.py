@@ -12,7 +12,7 @@ from fedtext.models.language_model import place_of
 from fedtext.params.ingest import Ingest
 from fedtext.params.largefedbench import LargeFedBench, Release
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.console import say
+from fedtext.wiring.console import echo
 
 SPEECHES_ON_THE_MAP = 1500  # of countries: as many as a figure of points shows apart; no snapshot depends on it
 
@@ -22,7 +22,7 @@ def pull_raw_pages(ingest: Ingest) -> dict[str, Any]:
     from fedtext.largefedbench.ingest.pull import pull, told  # HTTP and XML libraries are for this run only
 
     report = pull(ingest)
-    say(f"  {told(report)}")
+    echo(f"  {told(report)}")
     return report
 
 
@@ -89,7 +89,7 @@ def release_snapshot(largefedbench_snapshot: str, largefedbench: LargeFedBench, 
     previous = snapshot_directory(release.previous, largefedbench.out_dir) if release.previous else None
     date = release.date or datetime.datetime.now(datetime.UTC).date()
     directory = write_release(snapshot, previous, Path(release.out_dir) / snapshot.name, date)
-    say(f"  release {snapshot.name}: {directory}")
+    echo(f"  release {snapshot.name}: {directory}")
     return str(directory)
 
 
@@ -103,5 +103,5 @@ def push_snapshot(largefedbench: LargeFedBench, release: Release) -> str:
             "--params largefedbench.snapshot=2025.1,release.repository=owner/name"
         )
     address = push_release(Path(release.out_dir) / largefedbench.snapshot, release)
-    say(f"  pushed: {address}")
+    echo(f"  pushed: {address}")
     return address

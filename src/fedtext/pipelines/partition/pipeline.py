@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Node, Pipeline, node
 
-from fedtext.pipelines.evaluation.form import active_form
+from fedtext.pipelines.evaluation.form import active_variant
 from fedtext.pipelines.partition.nodes import (
     assign_splittable_clients,
     chunk_private_records,
@@ -38,13 +38,13 @@ def create_pipeline() -> Pipeline:
                 name="chunk_public_records",
             ),
             node(
-                split_samples if active_form().priced else split_samples_for_open_figures,
+                split_samples if active_variant().priced else split_samples_for_open_figures,
                 ["private_samples", "private_clients", "params:partition"],
                 ["private_train", "private_validation", "private_test"],
                 name="split_samples",
                 tags=Tag.SPLIT,
             ),
-            *([] if active_form().priced else [_drawn()]),
+            *([] if active_variant().priced else [_drawn()]),
         ]
     )
 

@@ -7,7 +7,7 @@ the graph has one node, which raises an error.
 from kedro.pipeline import Pipeline
 
 from fedtext.pipelines.evaluation.downstream import CLASSIFICATION_LESSONS, control_codes
-from fedtext.pipelines.evaluation.form import active_form
+from fedtext.pipelines.evaluation.form import active_variant
 from fedtext.pipelines.private_only.nodes import check_private_only
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Outputs
@@ -19,7 +19,7 @@ UNPROTECTED = "unprotected"  # of its data sets: a name that begins with private
 
 def create_pipeline() -> Pipeline:
     """Create the check, then the comparison of the baselines; their inputs are the common part of every job."""
-    form, settings = active_form(), ("corpus", "evaluation", "task", "classification")
+    form, settings = active_variant(), ("corpus", "evaluation", "task", "classification")
     check = PRIVATE_ONLY.node(
         check_private_only,
         {name: f"params:{name}" for name in settings},

@@ -25,17 +25,17 @@ LONGEST_WORD = 100  # characters: the name of something, not a text
 MOST_WORDS = 200
 
 
-class Known(NamedTuple):
+class KnownStrings(NamedTuple):
     """The strings that can be recognised: resolved paths of private files, and the texts of the parameters."""
 
     private_files: frozenset[Path] = frozenset()
     parameters: frozenset[str] = frozenset()
 
 
-NOTHING = Known()
+NOTHING = KnownStrings()
 
 
-def bound_values(function: Callable[..., Any], known: Known = NOTHING) -> tuple[str, ...]:
+def bound_values(function: Callable[..., Any], known: KnownStrings = NOTHING) -> tuple[str, ...]:
     """Return descriptions of the bound values that are no settings, at most one for each."""
     found = []
     for name, value in _carried(function):
@@ -72,7 +72,7 @@ def _carried(function: Any) -> Iterator[tuple[str, Any]]:
             yield parameter.name, parameter.default
 
 
-def _fault(value: Any, words: list[str], known: Known) -> str | None:
+def _fault(value: Any, words: list[str], known: KnownStrings) -> str | None:
     """Return what is wrong with a bound value, None if it is a setting; `words` collects its strings."""
     if isinstance(value, str | Path) and not isinstance(value, Enum):
         return _fault_of_word(str(value), words, known)
@@ -95,7 +95,7 @@ def _fault(value: Any, words: list[str], known: Known) -> str | None:
     return f"a {type(value).__name__}"
 
 
-def _fault_of_word(word: str, words: list[str], known: Known) -> str | None:
+def _fault_of_word(word: str, words: list[str], known: KnownStrings) -> str | None:
     if len(word) > LONGEST_WORD and not ("/" in word and " " not in word) and word not in known.parameters:
         return f"a text of {len(word)} characters"
     if known.private_files and "/" in word and Path(word).expanduser().resolve() in known.private_files:

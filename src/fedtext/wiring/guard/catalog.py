@@ -22,7 +22,7 @@ CREDENTIALS = "credentials"
 _resolved: WeakKeyDictionary[CatalogConfigResolver, dict[str, dict[str, Any]]] = WeakKeyDictionary()
 
 
-def stated_resolver(
+def catalog_resolver(
     catalog: Mapping[str, Any], default_patterns: Mapping[str, dict[str, Any]] | None = None
 ) -> CatalogConfigResolver:
     """Return a resolver of the entries in a configuration's catalog (`config_loader["catalog"]`), without credentials.

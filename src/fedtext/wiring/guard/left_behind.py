@@ -42,7 +42,7 @@ class FolderSnapshot:
         self._told: set[int] = set()
 
     @contextmanager
-    def nothing_left(self, watch: Watch, refused: RefusedWrites) -> Iterator[None]:
+    def leftovers_removed(self, watch: Watch, refused: RefusedWrites) -> Iterator[None]:
         """Remove what the node leaves behind at the end of the block, and raise if there was any.
 
         Args:
@@ -93,7 +93,7 @@ class FolderSnapshot:
             return bool(inside)  # libraries make folders there as they are imported
         if self._data_root in path.parents or any(is_moved(one, private) for one in inside):
             return True
-        told = any(watch.tells(name) for one in (path, *inside) for name in one.relative_to(path.parent).parts)
+        told = any(watch.may_be_private(name) for one in (path, *inside) for name in one.relative_to(path.parent).parts)
         return told or (wrote and bool(inside) and not path.is_symlink())
 
     def _alone(self, watch: Watch) -> None:
@@ -121,7 +121,7 @@ def _threads_left(before: set[running.ThreadNumbers], watch: Watch) -> Iterator[
             fail_node(number, watch)
             running.end_thread(number)
         called = running.thread_name(left[0])
-        whose = "a thread" if watch.tells(called) else f"the thread '{called}'"
+        whose = "a thread" if watch.may_be_private(called) else f"the thread '{called}'"
         yield f"leaves {whose} running"
 
 

@@ -125,7 +125,7 @@ class Guard:
             data_root=self._data_root,
             private_files=frozenset(self._files.values()),
             temporary=self._temporary,
-            tells=PrivateTextIndex(inputs.values()),
+            may_be_private=PrivateTextIndex(inputs.values()),
         )
 
     def _faults(

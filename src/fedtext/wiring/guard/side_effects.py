@@ -99,7 +99,7 @@ def _without_a_trace(watch: Watch, surroundings: FolderSnapshot | None) -> Itera
     records, refused = watch.data_root / RECORDS, RefusedWrites()
     with ExitStack() as stack:
         if surroundings is not None:
-            stack.enter_context(surroundings.nothing_left(watch, refused))
+            stack.enter_context(surroundings.leftovers_removed(watch, refused))
         stack.enter_context(_refused_write_explained(watch))
         written = stack.enter_context(hidden_descriptors())
         stack.enter_context(hidden_prints(_hiding))

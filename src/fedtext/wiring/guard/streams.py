@@ -54,7 +54,7 @@ def hidden_prints(hide: Callable[[], Callable[[], None] | None]) -> Iterator[Non
         yield
 
 
-class Written(NamedTuple):
+class CapturedOutput(NamedTuple):
     """Output to the descriptors of standard output and of standard error, at most `MOST` bytes of each."""
 
     output: bytes
@@ -62,7 +62,7 @@ class Written(NamedTuple):
 
 
 @contextmanager
-def hidden_descriptors() -> Iterator[Callable[[], Written]]:
+def hidden_descriptors() -> Iterator[Callable[[], CapturedOutput]]:
     """Replace the descriptors of standard output and error, and all that lead to the same place, by two pipes.
 
     Yields a function that returns what was written to them since its last call. Progress bars are still shown
@@ -74,9 +74,9 @@ def hidden_descriptors() -> Iterator[Callable[[], Written]]:
         stack.enter_context(kept_terminal())
         read_output, read_error = (stack.enter_context(_into_a_pipe(one)) for one in (outputs, errors))
 
-        def written() -> Written:
+        def written() -> CapturedOutput:
             _flush()
-            return Written(read_output(), read_error())
+            return CapturedOutput(read_output(), read_error())
 
         yield written
 

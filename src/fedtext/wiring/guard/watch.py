@@ -85,7 +85,7 @@ class Watch:
     private_files: frozenset[Path] = frozenset()
     may_write: frozenset[Path] = frozenset()
     temporary: Path | None = None
-    tells: Callable[[str], bool] = lambda _: False
+    may_be_private: Callable[[str], bool] = lambda _: False
     hidden: bool = field(default=False, init=False)
 
     def judge(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -124,7 +124,7 @@ class Watch:
     def shown(self, path: str | Path) -> str:
         """Return a path for a message; only its folder if its name may be private text."""
         folder, name = os.path.split(path)
-        return f"a file in {folder or os.getcwd()}" if self.tells(name) else str(path)
+        return f"a file in {folder or os.getcwd()}" if self.may_be_private(name) else str(path)
 
     def _may_write(self, path: str) -> bool:
         real = Path(os.path.realpath(path))

@@ -43,7 +43,7 @@ from fedtext.wiring.config import (
     active_parameters,
     is_private_name,
 )
-from fedtext.wiring.console import say
+from fedtext.wiring.console import echo
 from fedtext.wiring.guard.catalog import dataset_classes, named_credentials
 from fedtext.wiring.hooks.named_files import check_named_files
 from fedtext.wiring.hooks.tracking import tracking_is_on
@@ -69,13 +69,13 @@ def check_lengths(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[
     """
     for reading, how in readings(pipeline.inputs(), partial(_value, pipeline.inputs(), parameters)):
         if reading.cuts:
-            say(f"'{reading.reader}' reads {how} ({reading.parameter}), and not the rest")
+            echo(f"'{reading.reader}' reads {how} ({reading.parameter}), and not the rest")
     if "params:chunking" not in pipeline.inputs():
         return
     length = parameters["chunking"]["length"]
     for limit in _limits(pipeline, catalog):
         if said := limit.said_of(length):
-            say(said)
+            echo(said)
         if limit.reader != DESCRIBER and isinstance(catalog.get(limit.reader), GeneratorDataset):
             for group, listed in _lists(pipeline, parameters).items():
                 new = max(_new_tokens(parameters[group]), default=0)
@@ -233,7 +233,7 @@ def announce_client(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
     if readers(pipeline).isdisjoint({*OF_OWN_TEXT, Reader.PAIRS}):
         return
     if told := client_description(parameters):
-        say(f"a client is: {told}")
+        echo(f"a client is: {told}")
 
 
 def check_runner(runner: str, pipeline: Pipeline) -> None:

@@ -20,7 +20,7 @@ from fedtext.privacy.flow import Declared, GraphNode, check_files, check_flow, c
 from fedtext.privacy.flow.check import is_private
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import active_data_root, active_parameters, corpus_is_public
-from fedtext.wiring.guard.bound import Known, bound_values
+from fedtext.wiring.guard.bound import KnownStrings, bound_values
 from fedtext.wiring.guard.catalog import (
     dataset_classes,
     entry,
@@ -69,7 +69,7 @@ class _Check:
         self._resolver, self._parameters = resolver, parameters
         self._data_root = active_data_root().resolve()
         self._private_files = private_files(parameters)
-        self._known = Known(frozenset(self._private_files.values()), frozenset(texts(parameters)))
+        self._known = KnownStrings(frozenset(self._private_files.values()), frozenset(texts(parameters)))
 
     def pipeline(self, pipeline: Pipeline) -> list[str]:
         """Return the violations of one graph."""

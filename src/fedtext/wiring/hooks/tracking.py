@@ -162,7 +162,7 @@ class NestedRuns:
             self._left = [variable for variable in told if variable not in os.environ]
             os.environ |= told
 
-    def let_go(self) -> None:
+    def detach(self) -> None:
         """Remove the run's id: the next run of this process is not nested."""
         for variable in self._left:
             os.environ.pop(variable, None)
@@ -308,7 +308,7 @@ class TrackingHook:
     @hook_impl(tryfirst=True)
     def after_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
         """Log metrics of results that were up to date, and every file whose entry has `fedtext: {tracked: true}`."""
-        self._nested.let_go()
+        self._nested.detach()
         if not run_is_open():
             return
         for name in sorted(self._metrics.keys() - self._logged):
@@ -323,7 +323,7 @@ class TrackingHook:
 
         kedro-mlflow has marked it failed before.
         """
-        self._nested.let_go()
+        self._nested.detach()
         if self._run_id is not None and isinstance(error, RunInterruptedError):
             mark_killed(self._run_id)
 

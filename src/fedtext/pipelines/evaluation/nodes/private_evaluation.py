@@ -48,7 +48,7 @@ HALF = 0.5  # what is guessed of the accuracy of classes: a text that is right o
 TEXTS = 0.5  # scale of a client's number of texts, beside differences of whole texts
 
 
-class Said(NamedTuple):
+class AccuracyContribution(NamedTuple):
     """The contribution of a test client to accuracy: see `evaluation.private_evaluation`."""
 
     guess: float
@@ -119,7 +119,7 @@ def release_accuracy(
 ) -> tuple[np.ndarray, Ledger]:
     """Release the noisy sum over test clients of each condition's right predictions in their held-out text."""
     counted = {name: ACCURACY.counts(counts) for name, counts in conditions.items()}
-    said = Said(guess[ACCURACY.name], evaluation.clip_norm, private_evaluation.TOKENS)
+    said = AccuracyContribution(guess[ACCURACY.name], evaluation.clip_norm, private_evaluation.TOKENS)
     return _released(counted, said, (ledger.planned or ())[-1].name, private_test_sample, private_noise_key, ledger)
 
 
@@ -132,13 +132,13 @@ def release_classification(
 ) -> tuple[np.ndarray, Ledger]:
     """Release the noisy sum over test clients of each condition's right classes in their held-out text."""
     counted = {name: CLASS_ACCURACY.counts(counts) for name, counts in conditions.items()}
-    said = Said(HALF, classification.clip_norm, TEXTS)
+    said = AccuracyContribution(HALF, classification.clip_norm, TEXTS)
     return _released(counted, said, (ledger.planned or ())[-2].name, private_test_sample, private_noise_key, ledger)
 
 
 def _released(
     counted: dict[str, CountsOfTexts],
-    said: Said,
+    said: AccuracyContribution,
     name: str,
     private_test_sample: pd.DataFrame,
     private_noise_key: NoiseKey,
@@ -201,7 +201,7 @@ def compare_released_classifications(
     sizes: dict[str, int | None] = {EPS0.name: 0}
     sizes |= {name: min(evaluation.texts, len(usable_texts(table, task)[0])) for name, table in texts.items()}
     sizes |= {PRIVATE.name: None} if evaluation.has_private_control(corpus) else {}
-    said = Said(HALF, classification.clip_norm, TEXTS)
+    said = AccuracyContribution(HALF, classification.clip_norm, TEXTS)
     released = private_evaluation.ReleasedCounts.of(sums, tuple(sizes), noise=summed_stddev(ledger), **said._asdict())
     return compare_released_classes(released, sizes, task, classification.training.kind)
 
