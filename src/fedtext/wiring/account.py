@@ -37,10 +37,10 @@ class DataSetBudget:
     """The privacy budget of a data set, and the releases that have spent from it.
 
     Attributes:
-        history: What was released before.
-        public: Whether the corpus is public: all is counted, nothing refused.
-        total: `privacy.total_epsilon`; None is what the first run declared.
-        rules: How units are told apart.
+        history: The recorded releases.
+        public: Whether the corpus is public: its releases are counted, and none is refused.
+        total: `privacy.total_epsilon`; None for the budget that the first run declared.
+        rules: The identity of privacy units (fedtext.wiring.unit_identity).
     """
 
     history: History
@@ -56,7 +56,7 @@ class DataSetBudget:
         """Raise TotalExceeded if the ledger's planned releases exceed the budget; it is called before any long work."""
         mine = self.repeatable(self.history.entries(), ledger)
         made = any(entry.release is None for entry in mine)
-        self._refuse(ledger, not_yet_made(mine, ledger, self.rules), ledger.planned_unaccounted and not made)
+        self._check(ledger, not_yet_made(mine, ledger, self.rules), ledger.planned_unaccounted and not made)
 
     def validate_runs_together(self, ledgers: Sequence[Ledger], releases: Sequence[Release]) -> None:
         """Raise TotalExceeded if runs that open `ledgers` in this order exceed the budget with all their releases.
@@ -65,7 +65,7 @@ class DataSetBudget:
         first has released.
         """
         *before, last = ledgers
-        self._refuse(last, releases, before=before)
+        self._check(last, releases, before=before)
 
     def repeatable(self, entries: Sequence[Spent], ledger: Ledger) -> list[Spent]:
         """Return the entries that can be repeated byte for byte: made in this data root, or anywhere with a seed.
@@ -78,7 +78,7 @@ class DataSetBudget:
         """Return the budget guard of one node; it admits releases only if the node is tagged as a release."""
         return NodeBudgetGuard(self, node, releases)
 
-    def _refuse(
+    def _check(
         self,
         ledger: Ledger,
         planned: Sequence[Release],
@@ -118,28 +118,28 @@ class NodeBudgetGuard:
             )
         self._ledger = ledger
         if not self._made(release, draw):
-            self.account._refuse(ledger, [release])
+            self.account._check(ledger, [release])
 
     def confirm(self, release: Release, round: int, receipt: str, draw: str) -> None:
         """Record the release before it leaves; one that is made of other data counts as another release."""
         assert self._ledger is not None  # admitted before
         entry = self._entry(self._ledger, release, round, receipt).model_copy(update={"draw": draw})
         with suspended():
-            new = self.account.history.add(entry, judge=lambda: self._judge(release, entry))
+            new = self.account.history.add(entry, judge=lambda: self._recheck(release, entry))
         self._own.add(entry.key)
         self.again |= new and any(one.node == self.node and one.key not in self._own for one in self._entries())
         self.passed.append(release)
 
-    def _judge(self, release: Release, entry: Spent) -> None:
+    def _recheck(self, release: Release, entry: Spent) -> None:
         """Check the budget again under the lock on the history: another run may have released since."""
         assert self._ledger is not None
         if any(one.key == entry.key for one in self._entries()):
             return  # the very same bytes
         made = self._made(release, entry.draw)
         if not made:
-            self.account._refuse(self._ledger, [release])
+            self.account._check(self._ledger, [release])
         elif any(one.round == entry.round for one in made):
-            self._refuse_second(release, entry)
+            self._check_second(release, entry)
 
     def log_repeats(self) -> None:
         """Log that the node repeated a release, and the total privacy cost; a running node logs nothing itself."""
@@ -157,12 +157,12 @@ class NodeBudgetGuard:
 
         def judge() -> None:
             if entry.key not in {one.key for one in self._entries()}:
-                self.account._refuse(ledger, [], unaccounted=True)
+                self.account._check(ledger, [], unaccounted=True)
 
         with suspended():
             self.account.history.add(entry, judge)
 
-    def _refuse_second(self, release: Release, entry: Spent) -> None:
+    def _check_second(self, release: Release, entry: Spent) -> None:
         """Raise RunRefusedError if the same plan on other data is beyond the budget.
 
         It counts as one more release, to which the same clients were sampled.

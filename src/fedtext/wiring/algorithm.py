@@ -16,9 +16,9 @@ from kedro.pipeline import Pipeline
 class HeldOutOutcome(Enum):
     """The private result of a trained model for each held-out text, by kind of task; it is never released itself."""
 
-    CLASSIFIED = "classified"  # the class that a classifier says
+    CLASSIFIED = "classified"  # the class that a classifier predicts
     TAGGED = "tagged"  # how many entities are found
-    ASKED = "asked"  # how right a reader answers
+    ASKED = "asked"  # how right a question answering model is
 
     def of_control(self, condition: str) -> str:
         """Return the name of a baseline's data set, which all algorithms share."""
@@ -134,19 +134,19 @@ class Algorithm:
     """One paper's algorithm.
 
     Attributes:
-        name: Of its folder, its job, its parameters and its data sets.
-        title: For people, for example "POPri".
+        name: The name of its folder, job, parameters and data sets.
+        title: Its name for people, for example "POPri".
         paper: Short citation.
-        makes: What the evaluation judges.
-        pipeline: Makes its graph for the active parameters; it writes what `outputs` says.
+        makes: The type of its output, which the evaluation measures.
+        pipeline: Creates its graph for the active parameters; the graph writes the data sets of `outputs`.
         rounds: Whether it makes texts in rounds, whose candidates are measured one by one.
         client_tokens: Whether its clients train the on-device model, so that it reads `private_token_rows`.
-        stands_on: Name of the algorithm whose released values it reads. It then releases nothing itself: what clients
-            exchange and what they pay is that one's.
-        controls: Makes the controls that it supplies under the active parameters.
-        policies: Makes the policies that it leaves under the active parameters, its own first; the others are controls.
+        depends_on: Name of the algorithm whose released values it reads. It then releases nothing itself: the clients'
+            exchanges and privacy cost are that one's.
+        controls: Returns the baselines that it supplies under the active parameters.
+        policies: Returns its policies under the active parameters, its own first; the others are baselines.
         assumption: A sentence that its privacy report adds, or nothing.
-        figures: Figures that it draws itself, by their names in the report.
+        figures: Names, in the report, of figures that it draws itself.
     """
 
     name: str

@@ -22,7 +22,7 @@ from fedtext.system.errors import FedtextError, InputError, meant
 from fedtext.system.refusal import RunRefusedError
 
 DEFAULTS = "_defaults"  # the group of named blocks, and in a block the name of the one that it starts from
-# Resolvers that look at no other value of the file: what asks for them alone can be resolved by itself.
+# Resolvers that use no other value of the file: an interpolation of these alone can be resolved by itself.
 STANDALONE = (
     "data_root",
     "tracking_root",
@@ -50,25 +50,25 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     """YAML loader with OmegaConf's rules: `1e-3` is a number, a date stays text, and a duplicate key is an error."""
 
     def construct_document(self, node: yaml.Node) -> Any:
-        _refuse_twice(node)  # before `<<` adds keys that may stand again
+        _validate_unique_keys(node)  # before `<<` adds keys that may stand again
         return super().construct_document(node)
 
 
-def _refuse_twice(node: yaml.Node, above: tuple[int, ...] = ()) -> None:
+def _validate_unique_keys(node: yaml.Node, above: tuple[int, ...] = ()) -> None:
     """Raise ConstructorError for a duplicate key in a mapping, and for a value that contains itself."""
     if id(node) in above:
         raise ConstructorError(None, None, "found a value that holds itself", node.start_mark)
     above = (*above, id(node))
     if isinstance(node, yaml.SequenceNode):
         for one in node.value:
-            _refuse_twice(one, above)
+            _validate_unique_keys(one, above)
     elif isinstance(node, yaml.MappingNode):
         seen = set()
         for key, value in node.value:
             if (name := str(key.value)) in seen:
                 raise ConstructorError(None, None, f"found duplicate key {name}", key.start_mark)
             seen.add(name)
-            _refuse_twice(value, above)
+            _validate_unique_keys(value, above)
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -89,7 +89,7 @@ def read(text: str) -> dict[str, Any]:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise ValueError("it holds no names with values; write NAME: VALUE")  # whoever knows the file says which
+        raise ValueError("it holds no names with values; write NAME: VALUE")  # the caller adds the file's name
     return cast("dict[str, Any]", found)
 
 
@@ -109,7 +109,7 @@ def resolved(values: Mapping[str, Any]) -> dict[str, Any]:
     call = cache(_by_omegaconf)
     try:
         return cast("dict[str, Any]", _each(values, lambda text: _alone(text, call)))
-    except (_AsksTheFileError, OmegaConfBaseException):  # or it is wrong: of the whole OmegaConf says where
+    except (_AsksTheFileError, OmegaConfBaseException):  # or it is wrong: resolving the whole, OmegaConf reports where
         whole = OmegaConf.create(dict(values))
         return cast("dict[str, Any]", OmegaConf.to_container(whole, resolve=True))
 

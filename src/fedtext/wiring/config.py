@@ -47,26 +47,26 @@ class ProjectConfigLoader(OmegaConfigLoader):
     """Kedro's loader with twelve additions.
 
     - Files are read as plain values, and only what has `${` is resolved (fedtext.wiring.conf_files).
-    - A block of parameters that says `_defaults: NAME` starts from the block of that name below `_defaults`.
-    - Entries and claims of comparisons stand in a folder `compare`, a file a paper.
+    - A block of parameters with `_defaults: NAME` starts from the block of that name below `_defaults`.
+    - Entries and claims of comparisons lie in a folder `compare`, one file for each paper.
     - The newest loader is `active`, for `active_parameters()`.
-    - Environments are laid over the base key by key (all but the catalog), not file by file; `local` may be
+    - Environments are merged over the base key by key (all but the catalog), not file by file; `local` may be
       absent. All lie in a directory or in an archive.
-    - A mistake in a file is one sentence.
+    - A mistake in a file gives an error of one sentence.
     - `${data_root:}` is the absolute directory that this run reads and writes: `--params data_root=DIR`, else the
       global `data_root`; a relative path starts at the project.
     - `${tracking_root:}` is where MLflow's records lie: the data root, or that which the environment variable
       FEDTEXT_TRACKING_ROOT names; `${tracking_uri:}` is the same directory as a URI. What mlflow.yml makes of them
       is completed (fedtext.wiring.tracking_server).
-    - `${description:}` says what the texts are: `corpus.description` of the command line, else the global
+    - `${description:}` describes the texts: `corpus.description` of the command line, else the global
       `generation.description`; for the docstrings, that of the global `generation.docstrings` where neither is given.
-    - `${prompt:}` says how generators are asked: `generation.prompt` of the command line, else the global; else for the
+    - `${prompt:}` is the prompt template: `generation.prompt` of the command line, else the global; else for the
       docstrings that of `generation.docstrings`, for other texts `list`. `${prompt_alone:}` is the same where there are
       no examples yet: a page, or `chat`. `${drawn:temperature}` and `${drawn:repetition_penalty}` are those of the
-      form (`,alone`: where there are no examples yet), `${examples:}` is whether it shows public texts.
+      template (`,alone`: where there are no examples yet), `${examples:}` is whether it shows public texts.
     - `${openings:}` are the words that texts begin with: `corpus.openings` of the command line, else the global.
     - Credentials of `conf/local` hold in every environment: of all folders it alone is kept out of the repository.
-    - A private catalog entry is not previewed by Kedro-Viz unless it says so, which the privacy flow check refuses.
+    - A private catalog entry is not previewed by Kedro-Viz unless it has `preview: true`, which the privacy flow check refuses.
     """
 
     active: ClassVar[ProjectConfigLoader | None] = None
@@ -77,7 +77,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
         self._raw: tuple[Any, ...] | None = None
         self._read: dict[str, dict[str, Any]] = {}  # Kedro reads the globals while it makes itself
         super().__init__(*args, **kwargs)
-        self._refuse_unknown_environment()
+        self._check_environment()
         register = getattr(OmegaConf, "register_resolver", OmegaConf.register_new_resolver)  # renamed in 2.4
         register("data_root", lambda: str(self.data_root), replace=True)
         register("tracking_root", lambda: str(self.tracking_root), replace=True)
@@ -138,7 +138,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
         """Return the entries and claims of conf's folders `compare`, as parameters.
 
         Raises:
-            InputError: a file says what is neither an entry nor a claim.
+            InputError: a file has a key that is neither an entry nor a claim.
         """
         try:
             found = self._checked("compare")
@@ -240,7 +240,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
             self._raw = super()._read_raw_config(key)
         return self._raw
 
-    def _refuse_unknown_environment(self) -> None:
+    def _check_environment(self) -> None:
         """Raise RunRefusedError if base or environment has no folder; Kedro would raise with a traceback.
 
         Kedro itself checks places on the network.

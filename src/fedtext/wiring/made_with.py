@@ -30,11 +30,11 @@ def facts_in(inputs: Collection[str], catalog: DataCatalog) -> RunFactsDataset |
 
 def report_facts(node: Node, made_with: MadeWith) -> dict[str, Any]:
     """Return the facts for the report that `node` writes: of its algorithm's groups, and of those that all share."""
-    known = {name: _said(values) for name, values in made_with.parameters.items()}
+    known = {name: _joined(values) for name, values in made_with.parameters.items()}
     made = {name.removesuffix("_report") for name in node.outputs if name.endswith("_report")}
     shown = {name: value for name, value in known.items() if name.partition(".")[0] in {*made, *SHARED}}
     return {
-        "models": {name: _said(values) for name, values in made_with.models.items()},
+        "models": {name: _joined(values) for name, values in made_with.models.items()},
         "readings": [[reading.reader, how] for reading, how in readings(made_with.models, known.get)],
         "parameters": {"corpus": corpus_facts(_nested(known)), **_nested(shown)},
         "unrecorded": list(made_with.unrecorded),
@@ -57,11 +57,11 @@ def _client(parameters: Mapping[str, Any]) -> str | None:
     corpus, partition = parameters.get("corpus") or {}, parameters.get("partition") or {}
     try:
         return client_of(Corpus.model_construct(**corpus), Partition.model_construct(**partition))
-    except AttributeError:  # of a field that nobody has read
+    except AttributeError:  # a field that no node has read
         return None
 
 
-def _said(values: tuple[Any, ...]) -> Any:
+def _joined(values: tuple[Any, ...]) -> Any:
     """Return a value; if parts of the result were made with several, all of them in words."""
     return values[0] if len(values) == 1 else " and ".join(map(str, values))
 

@@ -99,13 +99,13 @@ class ResumableRunner(SequentialRunner):
             gate = account.guard_of(node.name, releases=Tag.RELEASE in node.tags)
             private = any(map(is_private_name, (*node.inputs, *node.outputs)))
             guarded = guard.around(node)
-            with resumption.watching(guarded) as watched, guarding(gate), _for_the_owner_alone(node), guard.datasets():
+            with resumption.watching(guarded) as watched, guarding(gate), _private_umask(node), guard.datasets():
                 Task(watched, catalog, self._is_async, hook_manager, run_id).execute()
             seconds = time.perf_counter() - began
             clock.end(node, seconds)
             ran.add(node.name)
             gate.log_repeats()
-            # How long private data take to work on depends on them: of a private corpus nobody is told.
+            # The time that a node takes depends on its private data, so it is not recorded for a private corpus.
             resumption.commit(node, seconds=seconds if account.public or not private else None)
 
         keep_freed_memory()
@@ -113,21 +113,21 @@ class ResumableRunner(SequentialRunner):
         readers = Counter(chain.from_iterable(node.inputs for node in pipeline.nodes))
         total, ran = len(pipeline.nodes), set[str]()
         kept = pipeline.inputs() | pipeline.outputs()
-        account = _account(data_root, pipeline)
+        account = _data_set_budget(data_root, pipeline)
         opened: list[Ledger] = []
         order = in_order(pipeline)
         for folder in private_folders(pipeline, cast(DataCatalog, catalog), data_root):
             make_own_folder(folder)  # before a public result opens it to all
         with self._store(data_root) as store, logged_to_file(store.root), own_temporary_folder() as temporary:
-            guard = Guard(cast(DataCatalog, catalog), data_root, active_parameters(), _passed, temporary)
+            guard = Guard(cast(DataCatalog, catalog), data_root, active_parameters(), _releases_of_node, temporary)
             clock = Clock(order, stages(pipeline), store.seconds())
             package, made = project.PACKAGE_NAME or "fedtext", _made_by_any()
             resumption = Resumption(pipeline, cast(DataCatalog, catalog), store, package, made)
             for position, node in enumerate(order, start=1):
-                _tell_facts(resumption, node, cast(DataCatalog, catalog))
+                _give_facts(resumption, node, cast(DataCatalog, catalog))
                 if (reason := resumption.reason_to_run(node)) is not None:
-                    _refuse_mixture(resumption, node)
-                    if not ran:  # a finished run asks nobody
+                    _check_same_parameters(resumption, node)
+                    if not ran:  # once; a run with nothing left to do queries no server
                         check_servers(pipeline, cast(DataCatalog, catalog), active_parameters())
                     if (line := clock.begin(node)) is not None:
                         echo(line)
@@ -135,7 +135,7 @@ class ResumableRunner(SequentialRunner):
                     self._execute_or_explain(execute, node)
                 if Tag.BUDGET in node.tags:
                     opened += _ledgers(node, catalog)
-                if Tag.BUDGET in node.tags or _tell_whose(account, node, catalog, anew=node.name in ran):
+                if Tag.BUDGET in node.tags or _record_people(account, node, catalog, anew=node.name in ran):
                     for ledger in opened:
                         account.validate_plan(ledger)
                 readers.subtract(node.inputs)
@@ -158,7 +158,7 @@ class ResumableRunner(SequentialRunner):
         try:
             execute(node)
         except FedtextError:
-            raise  # its sentence says what to do
+            raise  # its message has the remedy
         except Exception:
             self._logger.error("%s failed. What was done before it is kept: run the same command to resume", node.name)
             raise
@@ -169,13 +169,13 @@ def _made_by_any() -> set[str]:
     return set().union(*(pipeline.all_outputs() for pipeline in project.pipelines.values()))
 
 
-def _tell_facts(resumption: Resumption, node: Node, catalog: DataCatalog) -> None:
+def _give_facts(resumption: Resumption, node: Node, catalog: DataCatalog) -> None:
     """Give the report that `node` writes the facts of the nodes that made its inputs."""
     if (facts := facts_in(node.inputs, catalog)) is not None:
         facts.tell(report_facts(node, resumption.made_with(node)))
 
 
-def _refuse_mixture(resumption: Resumption, node: Node) -> None:
+def _check_same_parameters(resumption: Resumption, node: Node) -> None:
     """Raise RunRefusedError for a report with other parameters than those that made its inputs."""
     if Tag.REPORT not in node.tags or not (others := resumption.contradictions(node)):
         return
@@ -194,14 +194,14 @@ def _active(name: str) -> Any:
     return value
 
 
-def _passed() -> Sequence[Release]:
+def _releases_of_node() -> Sequence[Release]:
     """Return the releases since the node at work began."""
     gate = current()
     return gate.passed if isinstance(gate, NodeBudgetGuard) else ()
 
 
 @contextmanager
-def _for_the_owner_alone(node: Node) -> Iterator[None]:
+def _private_umask(node: Node) -> Iterator[None]:
     """Restrict new private files to the user who runs the node."""
     if not any(map(is_private_name, node.outputs)):
         yield
@@ -213,7 +213,7 @@ def _for_the_owner_alone(node: Node) -> Iterator[None]:
         os.umask(before)
 
 
-def _account(data_root: Path, graph: Pipeline) -> DataSetBudget:
+def _data_set_budget(data_root: Path, graph: Pipeline) -> DataSetBudget:
     """Return the budget of the data set, by the active parameters, and its past releases."""
     declared = active_allowance()
     history = History(data_root, registry=None if declared.public else Registry())
@@ -226,7 +226,7 @@ def _ledgers(node: Node, catalog: CatalogProtocol[Any, Any]) -> list[Ledger]:
     return [ledger for name in node.outputs if isinstance(ledger := catalog.load(name), Ledger)]
 
 
-def _tell_whose(account: DataSetBudget, node: Node, catalog: CatalogProtocol[Any, Any], *, anew: bool) -> bool:
+def _record_people(account: DataSetBudget, node: Node, catalog: CatalogProtocol[Any, Any], *, anew: bool) -> bool:
     """Record in the history whose text the node has read, before any release of it; return whether it did.
 
     `anew`: the node ran, so that it may have read other text than before.

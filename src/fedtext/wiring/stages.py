@@ -97,7 +97,7 @@ class Clock:
     nodes: Sequence[Node]
     stage: Mapping[str, Stage]
     earlier: Mapping[str, float]
-    _said: set[Stage | str] = field(default_factory=set)
+    _announced: set[Stage | str] = field(default_factory=set)
     _ran: dict[str, float] = field(default_factory=dict)
 
     def begin(self, node: Node) -> str | None:
@@ -107,9 +107,9 @@ class Clock:
         """
         stage = self.stage[node.name]
         step = stage if self._has_stages else node.name
-        if step in self._said:
+        if step in self._announced:
             return None
-        self._said.add(step)
+        self._announced.add(step)
         title = self._title(stage) if self._has_stages else _words(node)
         position = self.nodes.index(node)
         count = f"{position + 1:{len(str(len(self.nodes)))}}/{len(self.nodes)}"

@@ -31,7 +31,7 @@ def database_uri(uri: str, root: Path) -> str:
 def complete_tracking(config: Mapping[str, Any], root: Path) -> dict[str, Any]:
     """Return the configuration `mlflow` with the values that follow from the rest of it.
 
-    A server keeps artifacts where it wants to, and not below the `root` of whoever runs. The template
+    A server chooses where artifacts lie, which is not below the `root` of the run. The template
     that `kedro mlflow init` writes is for projects whose hooks do not log: kedro-mlflow starts the run again at every
     node, so that nested ones would pile up, and the parameters that it logs beside ours may be long.
     """

@@ -23,7 +23,7 @@ def create_pipeline(*, counted: bool = False) -> Pipeline:
                 ["private_clients", "private_train", CORPUS, PRIVACY, PARTITION],
                 "private_enrolment",
                 name="enrol_units",
-                tags=Tag.CHECK,  # more of them than were declared: one hears before public text is written
+                tags=Tag.CHECK,  # more units than were declared are refused before public text is written
             ),
             node(
                 nodes.embed_private_samples,

@@ -78,8 +78,10 @@ def tune_privately(
     samples = algorithm.of_first_rows(_halved(private_rows, private_enrolment, ledger))
     model = _adapted(generator, dp_ft, "sft")
     query = _query("sft", ledger, population, start["weights"].size, dp_ft)
-    told = _told(dp_ft, generator)
-    return trained_weights(query, model, start["weights"], samples, dp_ft.sft, ledger, private_noise_key, told=told)
+    stream_key = _stream_key(dp_ft, generator)
+    return trained_weights(
+        query, model, start["weights"], samples, dp_ft.sft, ledger, private_noise_key, stream_key=told
+    )
 
 
 def write_tuned(generator: TrainableGenerator, tuned: Arrays, dp_ft: DpFt) -> TrainedAdapter:
@@ -102,8 +104,8 @@ def prefer_privately(
     model = _adapted(generator.with_adapter(tuned), dp_ft, "dpo")
     weights, loss = adapter_weights(model), preferences(model, dp_ft.beta)
     query = _query("dpo", ledger, population, weights.size, dp_ft)
-    told = _told(dp_ft, generator, adapter_digest(saved_adapter(tuned)))
-    return trained_weights(query, model, weights, samples, dp_ft.dpo, ledger, private_noise_key, loss, told=told)
+    stream_key = _stream_key(dp_ft, generator, adapter_digest(saved_adapter(tuned)))
+    return trained_weights(query, model, weights, samples, dp_ft.dpo, ledger, private_noise_key, loss, stream_key=told)
 
 
 def write_policy(generator: TrainableGenerator, tuned: Path, preferred: Arrays, dp_ft: DpFt) -> TrainedAdapter:
@@ -164,7 +166,7 @@ def _query(stage: Stage, ledger: Ledger, population: Population, dim: int, dp_ft
     return algorithm.planned_query(stage, dp_ft, ledger.declaration, population.training, dim=dim)
 
 
-def _told(dp_ft: DpFt, generator: TrainableGenerator, *tuned: str) -> str:
+def _stream_key(dp_ft: DpFt, generator: TrainableGenerator, *tuned: str) -> str:
     """Return what names a training's random streams: all parameters, the model, and the tuned adapter."""
     return " ".join((dp_ft.model_dump_json(), generator.source, *tuned))
 

@@ -70,8 +70,10 @@ def train_privately(
     dim, training = start["weights"].size, dp_sgd_generation.training
     query = algorithm.planned_query(dp_sgd_generation, ledger.declaration, ledger.population, dim=dim)
     model = adapted_model(generator, dp_sgd_generation.lora, seed=derived_seed(dp_sgd_generation.seed, "adapter"))
-    told = f"{dp_sgd_generation.model_dump_json()} {generator.source}"
-    return trained_weights(query, model, start["weights"], samples, training, ledger, private_noise_key, told=told)
+    stream_key = f"{dp_sgd_generation.model_dump_json()} {generator.source}"
+    return trained_weights(
+        query, model, start["weights"], samples, training, ledger, private_noise_key, stream_key=told
+    )
 
 
 def write_adapter(generator: TrainableGenerator, trained: Arrays, dp_sgd_generation: DpSgdGeneration) -> TrainedAdapter:

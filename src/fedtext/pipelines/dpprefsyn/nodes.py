@@ -207,7 +207,7 @@ def reinforce(
         found = scorer.reward(rows[:, 0])
         return [
             float(reward) for reward in np.where(rows[:, 0].any(axis=1), found, found.min())
-        ]  # nothing said is worst
+        ]  # an empty answer is worst
 
     trained, log = train_on_rewards(
         generator,

@@ -91,13 +91,13 @@ def policies() -> tuple[Control, ...]:
     """Return the run's policy, if it aligns one, then the baselines that the active parameters name."""
     if active_group("dpprefsyn")["alignment"] == "none":
         return ()
-    return (Control(POLICY.name, MADE.policy), *(Control(name, _of(name).policy) for name in _asked()))
+    return (Control(POLICY.name, MADE.policy), *(Control(name, _of(name).policy) for name in _applicable()))
 
 
 def control_policies() -> list[Node]:
     """Create the training of the baselines."""
     kind, made = active_group("dpprefsyn")["alignment"], []
-    for name in _asked():
+    for name in _applicable():
         if name in CHOICES:
             chosen = EVALUATION.node(CHOICES[name], PUBLIC_CANDIDATES, _of(name).pairs, name=CHOICES[name].__name__)
             made += [chosen, *alignment(kind, _of(name), EVALUATION)]
@@ -110,7 +110,7 @@ def _of(name: str) -> Trained:
     return Trained.stage_of(name, MADE.pairs if name == SFT_ONLY.name else None)
 
 
-def _asked() -> list[str]:
+def _applicable() -> list[str]:
     """Return the baselines that apply: a policy tuned on chosen answers is none of itself; a reward needs no pairs."""
     left_out = {"none": {*CHOICES, SFT_ONLY.name}, "sft": {SFT_ONLY.name}, "rloo": {*CHOICES}}
     kind = active_group("dpprefsyn")["alignment"]

@@ -33,7 +33,7 @@ class DownstreamTask:
         after_texts: Trains on a condition's texts, and tests.
         after_private_text: Trains on the private text itself, and tests.
         compare: Aggregates the outcomes of all conditions.
-        told: Further inputs of `compare`, by its arguments.
+        compare_inputs: Further inputs of `compare`, by its arguments.
     """
 
     verb: str

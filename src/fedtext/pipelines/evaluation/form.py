@@ -118,7 +118,7 @@ def validate_measures() -> None:
         RunRefusedError: A name of `evaluation.measures` is unknown, or no measure of sets of texts; or classification,
             entities or answers are declared where they cannot be measured.
     """
-    _refuse_classification()
+    _validate_classification()
     try:
         names = Evaluation.model_validate(active_group("evaluation")).measures
     except ValidationError:
@@ -129,7 +129,7 @@ def validate_measures() -> None:
         raise RunRefusedError(f"evaluation.measures: {error}") from None
 
 
-def _refuse_classification() -> None:
+def _validate_classification() -> None:
     try:
         corpus = Corpus.model_validate(active_group("corpus"))
         evaluation = Evaluation.model_validate(active_group("evaluation"))

@@ -26,7 +26,7 @@ def create_pipeline(*, counted: bool = False) -> Pipeline:
     return Pipeline(
         [
             noise_key(),
-            *(_asked() if active_group("corpus")["source"] == "docstrings" else [_read()]),
+            *(_simulated() if active_group("corpus")["source"] == "docstrings" else [_read()]),
             PAIRS.node(
                 nodes.split_pairs,
                 [RECORDS, CORPUS, PARTITION],
@@ -57,7 +57,7 @@ def _read() -> Node:
     return PAIRS.node(nodes.read_private_pairs, given, RECORDS, name=Reader.PAIRS, tags=Tag.CHECK)
 
 
-def _asked() -> list[Node]:
+def _simulated() -> list[Node]:
     given = ["generator", CORPUS, "params:annotation"]
     answered = {SHARPNESS: nodes.set_sharpness, SHOWN: nodes.answer_questions}
     return [

@@ -23,7 +23,7 @@ def create_pipeline() -> Pipeline:
                 ["private_records", "params:partition", "params:corpus", "params:silos", "params:privacy"],
                 "private_clients",
                 name="assign_clients",
-                tags=Tag.CHECK,  # of a table that cannot be read, or dealt out, one hears before anything is made of it
+                tags=Tag.CHECK,  # a table that cannot be read, or partitioned, is refused before other work
             ),
             node(
                 chunk_private_records,

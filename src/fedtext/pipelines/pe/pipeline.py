@@ -20,7 +20,7 @@ from fedtext.wiring.config import active_parameters, active_rounds
 from fedtext.wiring.unrolling import Namespace, unroll
 
 PE = Namespace("pe")
-SURVIVORS = "pe_survivors"  # of all rounds, for algorithms that stand on this one
+SURVIVORS = "pe_survivors"  # of all rounds, for algorithms that depend on this one
 EVOLUTION, PRIVACY, CHUNKING = "params:pe", "params:privacy", "params:chunking"
 
 

@@ -90,7 +90,7 @@ def rounds_pipeline(rounds: int, single: bool, unaccounted: bool) -> Pipeline:
         carried["ledger_before"], first["ledger_before"] = "ledger", POPRI("ledger_open")
     one_round = Pipeline([*_candidates(), *_judgement(single), _training()])
     unrolled = unroll(one_round, rounds=rounds, namespace=POPRI.name, carried=carried, first=first)
-    return unrolled + _closing(rounds, single) if single or unaccounted else unrolled
+    return unrolled + _last_candidates(rounds, single) if single or unaccounted else unrolled
 
 
 def last_state(rounds: int, single: bool) -> str:
@@ -178,7 +178,7 @@ def _training() -> Node:
     )
 
 
-def _closing(rounds: int, judged: bool) -> Pipeline:
+def _last_candidates(rounds: int, judged: bool) -> Pipeline:
     """Create the last adapter's candidates, not trained on."""
     before = {f"{name}_before": POPRI.round(rounds, name) for name in ("adapter", "state")}
     closing = Pipeline([*_candidates(), *(_judgement(single=True) if judged else ())])
@@ -235,7 +235,7 @@ def _texts(rounds: int) -> list[Node]:
     return [
         POPRI.node(
             nodes.generate_final_texts,
-            [*_asked(), *_adapters(rounds)],
+            [*_prompt_inputs(), *_adapters(rounds)],
             POPRI("final_texts"),
             name="generate_final_texts",
         )
@@ -253,14 +253,14 @@ def _guided_texts(rounds: int) -> list[Node]:
         ),
         POPRI.node(
             nodes.generate_guided_texts,
-            [*_asked(), WORDS, *_adapters(rounds)],
+            [*_prompt_inputs(), WORDS, *_adapters(rounds)],
             POPRI("final_texts"),
             name="generate_final_texts",
         ),
     ]
 
 
-def _asked() -> list[str]:
+def _prompt_inputs() -> list[str]:
     return ["generator", POPRI("final_prompts"), CHECKPOINT, PARAMS, "params:chunking"]
 
 

@@ -38,7 +38,7 @@ NOTHING = KnownStrings()
 def bound_values(function: Callable[..., Any], known: KnownStrings = NOTHING) -> tuple[str, ...]:
     """Return descriptions of the bound values that are no settings, at most one for each."""
     found = []
-    for name, value in _carried(function):
+    for name, value in _held_values(function):
         words: list[str] = []
         fault = _fault(value, words, known)
         if fault is None and len(words) > MOST_WORDS:
@@ -48,11 +48,11 @@ def bound_values(function: Callable[..., Any], known: KnownStrings = NOTHING) ->
     return tuple(found)
 
 
-def _carried(function: Any) -> Iterator[tuple[str, Any]]:
+def _held_values(function: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(function, functools.partial):
         yield from [(f"argument {i}", value) for i, value in enumerate(function.args, start=1)]
         yield from function.keywords.items()
-        yield from _carried(function.func)
+        yield from _held_values(function.func)
         return
     if isinstance(function, MethodType):
         yield "self", function.__self__
@@ -79,7 +79,7 @@ def _fault(value: Any, words: list[str], known: KnownStrings) -> str | None:
     if value is None or isinstance(value, Real | Enum | type | ModuleType | BuiltinFunctionType):
         return None
     if isinstance(value, FunctionType | MethodType | functools.partial):
-        return next((fault for _, one in _carried(value) if (fault := _fault(one, words, known))), None)
+        return next((fault for _, one in _held_values(value) if (fault := _fault(one, words, known))), None)
     if type(value) is RunParameters:  # the run that is started with them is guarded by itself
         return _fault(value.values, words, known._replace(private_files=frozenset()))
     if isinstance(value, BaseModel):

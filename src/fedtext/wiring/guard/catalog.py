@@ -51,7 +51,7 @@ def entry(name: str, resolver: CatalogConfigResolver) -> dict[str, Any]:
     known = _resolved.setdefault(resolver, {})
     if name not in known:
         found = resolver.resolve_pattern(name)
-        # Kedro resolves to its own default what the catalog does not state; whether it does is asked of few names.
+        # Kedro resolves a name that is not in the catalog to its own default; this is called for few names.
         unstated = str(found.get("type")).endswith("MemoryDataset") and not _is_stated(name, resolver)
         known[name] = {} if unstated else found
     return known[name]

@@ -118,11 +118,11 @@ def _private_strings(values: Collection[Any]) -> tuple[set[str], set[str], set[s
     def telling(found: set[str]) -> set[str]:
         return {one for one in found if len(one) >= TELLING and not one.isalpha()}
 
-    rare = {label for table in tables if {"label", "client_id"} <= {*table} for label in _of_few(table)}
+    rare = {label for table in tables if {"label", "client_id"} <= {*table} for label in _labels_of_few_clients(table)}
     return column("text"), telling(column("client_id")), telling(rare), column("label") - rare
 
 
-def _of_few(table: Any) -> Iterator[str]:
+def _labels_of_few_clients(table: Any) -> Iterator[str]:
     """Yield the labels that fewer clients have than an aggregate must cover."""
     clients = table.groupby("label")["client_id"].nunique()
     yield from (label for label in clients.index[clients < MIN_UNITS] if isinstance(label, str))

@@ -55,7 +55,7 @@ class FolderSnapshot:
         self._alone(watch)
         names, threads, processes = self._names.names(), running.threads(), running.processes()
         private = self._names.private_files()
-        self._tell_of(processes, watch)
+        self._log_processes(processes, watch)
         failed: BaseException | None = None
         try:
             yield
@@ -64,12 +64,12 @@ class FolderSnapshot:
         faults = [*_threads_left(threads, watch), *_processes_left(processes)]
         wrote = refused.seen or is_write_refused(failed)
         new = list(new_names(names, self._names.names()))
-        if left := [path for path in new if self._is_the_node_s(path, private, watch, wrote=wrote)]:
+        if left := [path for path in new if self._is_made_by_node(path, private, watch, wrote=wrote)]:
             for path in left:
                 take_back(path, private)
             more = f" and {len(left) - 1} more" if len(left) > 1 else ""
             faults.append(f"leaves {watch.shown(left[0])}{more} behind, which is undone")
-        if faults and (isinstance(failed, Exception) or failed is None) and not _is_told(failed, left):
+        if faults and (isinstance(failed, Exception) or failed is None) and not _is_reported(failed, left):
             raise RunRefusedError(
                 f"{watch.who} {' and '.join(faults)}, after it has read private data: return what it makes as a data "
                 "set, and end what it starts"
@@ -77,7 +77,7 @@ class FolderSnapshot:
         if failed is not None:
             raise failed
 
-    def _is_the_node_s(self, path: Path, private: dict[Inode, Path], watch: Watch, *, wrote: bool) -> bool:
+    def _is_made_by_node(self, path: Path, private: dict[Inode, Path], watch: Watch, *, wrote: bool) -> bool:
         """Return whether a new path is to be removed: in the run's own folders all that the node can have made.
 
         In the working folder people and other programs make files too. There it is a private file that was moved, a
@@ -103,7 +103,7 @@ class FolderSnapshot:
                 "it before the run"
             )
 
-    def _tell_of(self, processes: list[Process], watch: Watch) -> None:
+    def _log_processes(self, processes: list[Process], watch: Watch) -> None:
         """Log once for each process that it runs beside private data."""
         for one in processes:
             if one.pid not in self._told:
@@ -132,6 +132,6 @@ def _processes_left(before: list[Process]) -> Iterator[str]:
         yield f"leaves the process {left[0].pid} running, which is ended"
 
 
-def _is_told(failed: BaseException | None, left: Sequence[Path]) -> bool:
+def _is_reported(failed: BaseException | None, left: Sequence[Path]) -> bool:
     """Return whether the node's own error already names what it left: the refusal of what it tried."""
     return isinstance(failed, RunRefusedError) and not left

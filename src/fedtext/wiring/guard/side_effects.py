@@ -73,7 +73,7 @@ def watched(watch: Watch, surroundings: FolderSnapshot | None = None) -> Iterato
             stack.enter_context(_without_a_trace(watch, surroundings))
         for module, name, position, keyword in NATIVE_READERS:
             if (loaded := sys.modules.get(module)) is not None:
-                stack.enter_context(_judged(loaded, name, position, keyword))
+                stack.enter_context(_path_checked(loaded, name, position, keyword))
         begin(watch)
         try:
             yield
@@ -104,8 +104,8 @@ def _without_a_trace(watch: Watch, surroundings: FolderSnapshot | None) -> Itera
         written = stack.enter_context(hidden_descriptors())
         stack.enter_context(hidden_prints(_hiding))
         _silence_messages(watch, stack)
-        _refuse_silent_events(watch, stack)
-        _refuse_tracking(watch, stack)
+        _block_silent_events(watch, stack)
+        _block_tracking(watch, stack)
         exits = _ExitHandlers(watch)
         stack.enter_context(replaced(atexit, "register", exits.register))
         write_buffers(records)
@@ -118,10 +118,10 @@ def _without_a_trace(watch: Watch, surroundings: FolderSnapshot | None) -> Itera
         output, error = written()
         if error:
             watch.hide()
-        _refuse_leftovers(watch, waiting, exits, output)
+        _check_leftovers(watch, waiting, exits, output)
 
 
-def _refuse_leftovers(watch: Watch, waiting: Sequence[str], exits: _ExitHandlers, output: bytes) -> None:
+def _check_leftovers(watch: Watch, waiting: Sequence[str], exits: _ExitHandlers, output: bytes) -> None:
     if waiting:
         watch.refuse(
             f"writes {watch.shown(waiting[0])}, which was open before, while it reads private data: return what it "
@@ -173,7 +173,7 @@ def _silence_messages(watch: Watch, stack: ExitStack) -> None:
         stack.enter_context(replaced(owner, name, drop))
 
 
-def _refuse_silent_events(watch: Watch, stack: ExitStack) -> None:
+def _block_silent_events(watch: Watch, stack: ExitStack) -> None:
     """Refuse what raises no audit event: sending through an open connection, named pipes, `multiprocessing`.
 
     A lock of `multiprocessing` is a file to the operating system, with a random name and no text in it.
@@ -212,7 +212,7 @@ def _allowed(function: Callable[..., Any]) -> Callable[..., Any]:
     return allowed
 
 
-def _refuse_tracking(watch: Watch, stack: ExitStack) -> None:
+def _block_tracking(watch: Watch, stack: ExitStack) -> None:
     """Refuse MLflow calls, which write through connections that are open already and so raise no audit event."""
     client = getattr(sys.modules.get("mlflow.tracking.client"), "MlflowClient", None)
 
@@ -266,18 +266,18 @@ def _prepare_libraries() -> None:
 
 
 @contextmanager
-def _judged(module: Any, name: str, position: int, keyword: str) -> Iterator[None]:
+def _path_checked(module: Any, name: str, position: int, keyword: str) -> Iterator[None]:
     """Check the current watch before each call of a function, or making of an object, that reads a path."""
     found = getattr(module, name)
     if not isinstance(found, type):
-        with replaced(module, name, _judging(found, position, keyword)):
+        with replaced(module, name, _with_path_check(found, position, keyword)):
             yield
         return
-    with replaced(found, "__init__", _judging(vars(found)["__init__"], position + 1, keyword)):  # after `self`
+    with replaced(found, "__init__", _with_path_check(vars(found)["__init__"], position + 1, keyword)):  # after `self`
         yield
 
 
-def _judging(function: Callable[..., Any], position: int, keyword: str) -> Callable[..., Any]:
+def _with_path_check(function: Callable[..., Any], position: int, keyword: str) -> Callable[..., Any]:
     @functools.wraps(function)
     def judged(*args: Any, **kwargs: Any) -> Any:
         if (watch := current()) is not None:

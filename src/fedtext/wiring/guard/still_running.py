@@ -13,8 +13,8 @@ from typing import NamedTuple
 import psutil
 from psutil import Process
 
-PATIENCE = 1.0  # seconds in which what a node has told to end may end
-TRACKER = "multiprocessing.resource_tracker"  # Python's own process, which is told names of shared memory
+PATIENCE = 1.0  # seconds for threads and processes to end that a node has stopped
+TRACKER = "multiprocessing.resource_tracker"  # Python's own process, which records names of shared memory
 
 
 class ThreadNumbers(NamedTuple):
@@ -38,7 +38,7 @@ def processes() -> list[Process]:
 def workers() -> list[str]:
     """Return the names of processes to which this one hands Python objects, which no watch of this process sees.
 
-    joblib keeps workers for minutes after their work, and starts new ones when it is asked: those are ended here.
+    joblib keeps workers for minutes after their work, and starts new ones when it needs them: those are ended here.
     """
     idle = getattr(sys.modules.get("joblib.externals.loky.reusable_executor"), "_executor", None)
     if idle is not None:

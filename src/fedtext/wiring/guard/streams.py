@@ -88,7 +88,7 @@ def _into_a_pipe(descriptors: Collection[int]) -> Iterator[Callable[[], bytes]]:
     saved = {one: (os.dup(one), os.get_inheritable(one)) for one in descriptors}
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
-    os.set_blocking(writer, False)  # nobody reads while a node runs: a full pipe must not stop it
+    os.set_blocking(writer, False)  # the pipe is not read while a node runs: a full one must not stop it
 
     def read() -> bytes:
         with suppress(BlockingIOError):

@@ -74,7 +74,7 @@ class Watch:
         private_files: Resolved paths of the private files that parameters name.
         may_write: Resolved paths that it may write, and all below them.
         temporary: The run's own folder for temporary files: libraries make folders there as they are imported.
-        tells: Tests whether a word may be private text, which messages do not repeat.
+        may_be_private: Tests whether a word may be private text, which messages do not repeat.
         hidden: Whether a message was hidden. How many were may be the number of private rows.
     """
 

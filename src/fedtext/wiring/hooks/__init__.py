@@ -10,5 +10,5 @@ from fedtext.wiring.hooks.tracking import FailedHookHook, TrackingHook
 
 __all__ = ["HOOKS"]
 
-# The last one is asked first: the graph is judged before anything is touched, and MLflow hears of the run last.
+# Hooks are called last to first: the graph is checked before anything is touched, and MLflow records the run last.
 HOOKS = (OutcomeHook(), RunFactsHook(), TrackingHook(), PreflightHook(), PrivacyFlowHook(), FailedHookHook())

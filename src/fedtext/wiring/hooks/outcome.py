@@ -71,7 +71,7 @@ def _so_far(pipeline: Pipeline, catalog: DataCatalog, ours: Outputs, card: Mappi
     writers = [node for node in pipeline.nodes if ours.privacy_report in node.outputs]
     ledgers = [name for node in writers for name in node.inputs if name.endswith("_ledger")]
     total: Mapping[str, Any] | None = card["protection"]["total"]
-    if ledgers:  # an algorithm that stands on another has that one's
+    if ledgers:  # an algorithm that depends on another has that one's
         ledger, history = catalog.load(ledgers[0]), catalog.load("release_history")
         total = privacy_report(ledger, history=history, allowance=active_allowance())["data_set"]
     if total is None or total["epsilon"] is None:

@@ -52,9 +52,9 @@ from fedtext.wiring.readers import OF_OWN_TEXT, Reader, readers
 from fedtext.wiring.runner import ResumableRunner
 from fedtext.wiring.tracking_server import check_server
 
-DESCRIBER = "describer"  # is asked topic by topic, and shown no samples
+DESCRIBER = "describer"  # is prompted topic by topic, without samples
 LISTS = {"popri": SHOTS, "pe": SHOTS, "evaluation": SHOTS, "pe_sft": LISTED}  # samples in a request, or in a row
-SHOWN = ("wasp", "fusegen")  # say it by a parameter, `shown`
+SHOWN = ("wasp", "fusegen")  # have a parameter for it, `shown`
 LOOKED_AT = 200  # public texts
 
 
@@ -338,7 +338,7 @@ def check_names(given: Mapping[str, Any]) -> None:
     for asked in set().union(*(pipeline.inputs() for pipeline in pipelines.values())):
         if asked.startswith("params:"):
             known.setdefault(asked.removeprefix("params:").partition(".")[0], None)
-    if not given.keys() <= known.keys():  # the files are read for a name only that nobody of this run's asks for
+    if not given.keys() <= known.keys():  # the files are read only for a name that no node of this run takes
         known = dict.fromkeys(active_loader().groups) | known
     strange = [name for name in given if name not in known]
     for name, inside in given.items():
@@ -425,7 +425,7 @@ def check_inputs(pipeline: Pipeline, catalog: DataCatalog) -> None:
             found = dataset is None or getattr(dataset, "_EPHEMERAL", False) or dataset.exists()
             reason = f"{name} does not exist: {_made_by(name) or dataset}"
         except Exception as error:
-            found, reason = False, f"{name}: {error.__cause__ or error}"  # Kedro wraps what a dataset says
+            found, reason = False, f"{name}: {error.__cause__ or error}"  # Kedro wraps a dataset's error
         if not found:
             absent.append(reason)
     if absent:

@@ -66,7 +66,7 @@ class Point(NamedTuple):
 
 def declared(names: Iterable[str], resolver: CatalogConfigResolver) -> dict[str, Wanted]:
     """Return the metrics that catalog entries name; one that two algorithms have gets the algorithm's name."""
-    asked = {name: said for name in names if (said := _said(entry(name, resolver)))}
+    asked = {name: said for name in names if (said := _wanted(entry(name, resolver)))}
     owners: dict[str, set[str]] = {}
     for name, wanted in asked.items():
         for metric in wanted:
@@ -95,7 +95,7 @@ def points(name: str, data: Any, wanted: Wanted) -> list[Point]:
     ]
 
 
-def _said(config: Mapping[str, Any]) -> Wanted | None:
+def _wanted(config: Mapping[str, Any]) -> Wanted | None:
     return ((config.get("metadata") or {}).get("fedtext") or {}).get("metrics")
 
 
@@ -257,7 +257,7 @@ def _is_another(pid: int, started: float) -> bool:
     """Return whether the process number now belongs to a process that started at another time, as after a restart."""
     try:
         return abs(psutil.Process(pid).create_time() - started) > SAME_START
-    except psutil.Error:  # the system does not tell of somebody else's
+    except psutil.Error:  # another user's process cannot be read
         return False
 
 
@@ -341,7 +341,9 @@ def run_name(run_params: Mapping[str, Any], pipeline: Pipeline) -> str:
     meant = next((name for name, known in pipelines.items() if known is default and name != "__default__"), "default")
     names = [meant if name == "__default__" else name for name in run_params.get("pipeline_names") or ["__default__"]]
     releasing = [node for node in pipeline.nodes if Tag.RELEASE in node.tags]
-    releases = not all((node.namespace or "").startswith("evaluation.") for node in releasing)  # test clients pay apart
+    releases = not all(
+        (node.namespace or "").startswith("evaluation.") for node in releasing
+    )  # test clients have a ledger of their own
     privacy = active_parameters().get("privacy") or {}
     return ", ".join([*names, f"epsilon {privacy['epsilon']:g}"] if releases else names)
 

@@ -86,8 +86,8 @@ def order_by_policy(
     The margin: how much more than the generator the policy prefers the chosen answer, in nats of whole answers.
     """
     rows = pair_rows(generator, private_test, dp_ft.tokens, dialogue_of(source, chat=dp_ft.chat))
-    policy_told, reference = (pair_log_probs(one, rows) for one in (generator.with_adapter(policy), generator))
-    right = rightly_ordered(log_ratio_margins(policy_told, reference))
+    aligned, reference = (pair_log_probs(one, rows) for one in (generator.with_adapter(policy), generator))
+    right = rightly_ordered(log_ratio_margins(aligned, reference))
     clients, _ = pd.factorize(private_test["client_id"], sort=True)
     return compare_scored(
         {POLICY.name: _counted(right, right, 0)} | _by_length(private_test), [PAIRWISE_ACCURACY], clients
@@ -178,8 +178,8 @@ def score_membership(
     for name, pairs in (("members", private_train), ("others", private_test)):
         drawn = stream(policies.seed, "membership", name).permutation(len(pairs))[: membership.pairs]
         rows = pair_rows(generator, pairs.iloc[np.sort(drawn)], membership.tokens, form)
-        told, reference = (pair_log_probs(one, rows) for one in (generator.with_adapter(policy), generator))
-        margins[name] = log_ratio_margins(told, reference)
+        aligned, reference = (pair_log_probs(one, rows) for one in (generator.with_adapter(policy), generator))
+        margins[name] = log_ratio_margins(aligned, reference)
         margins[f"clients_of_{name}"] = unit_codes(pairs["client_id"].iloc[np.sort(drawn)].tolist())
     return margins
 

@@ -80,10 +80,10 @@ def ledger_opener(algorithm: str, conditions: int) -> Callable[..., Ledger]:
 
         Planned are accuracies; before them with an encoder mean features, and with a classification that of classes.
         """
-        asked = [] if encoder is None else [_features_asked(encoder.dim, evaluation)]
+        asked = [] if encoder is None else [_features_query(encoder.dim, evaluation)]
         if classification is not None:
-            asked.append(_accuracy_asked(classification_release(algorithm), conditions, classification.clip_norm))
-        asked.append(_accuracy_asked(accuracy_release(algorithm), conditions, evaluation.clip_norm))
+            asked.append(_accuracy_query(classification_release(algorithm), conditions, classification.clip_norm))
+        asked.append(_accuracy_query(accuracy_release(algorithm), conditions, evaluation.clip_norm))
         return evaluation_ledger(privacy, evaluation, population.test, asked)
 
     return open_evaluation_ledger
@@ -147,7 +147,7 @@ def _released(
     """Make the planned release `name` of each test client's right predictions, `counted` by text."""
     total = next(iter(counted.values())).denominator
     held_counts = np.column_stack([total, *(counts.numerator for counts in counted.values())])
-    query = _accuracy_asked(name, len(counted), said.clip_norm).query_of(ledger)
+    query = _accuracy_query(name, len(counted), said.clip_norm).query_of(ledger)
 
     def blocks_of(held: PrivateSamples) -> Iterator[Block]:
         tokens, *correct = held.features.T
@@ -240,14 +240,14 @@ def _held(private_test_sample: pd.DataFrame, privacy: Privacy) -> tuple[np.ndarr
     return unit_of(private_test_sample, privacy.unit), holder
 
 
-def _features_asked(embedding_dim: int, evaluation: Evaluation) -> Asked:
+def _features_query(embedding_dim: int, evaluation: Evaluation) -> Asked:
     width = private_evaluation.feature_width(
         embedding_dim, features=evaluation.random_features, axes=evaluation.main_axes
     )
     return Asked(FEATURES, width, private_evaluation.CLIP_NORM)
 
 
-def _accuracy_asked(name: str, conditions: int, clip_norm: float) -> Asked:
+def _accuracy_query(name: str, conditions: int, clip_norm: float) -> Asked:
     return Asked(name, 1 + 2 * conditions, private_evaluation.joint_clip_norm(clip_norm))
 
 
