@@ -66,7 +66,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
       template (`,alone`: where there are no examples yet), `${examples:}` is whether it shows public texts.
     - `${openings:}` are the words that texts begin with: `corpus.openings` of the command line, else the global.
     - Credentials of `conf/local` hold in every environment: of all folders it alone is kept out of the repository.
-    - A private catalog entry is not previewed by Kedro-Viz unless it has `preview: true`, which the privacy flow check refuses.
+    - A private catalog entry is not previewed by Kedro-Viz unless it has `preview: true`, which the flow check refuses.
     """
 
     active: ClassVar[ProjectConfigLoader | None] = None

@@ -105,7 +105,7 @@ def prefer_privately(
     weights, loss = adapter_weights(model), preferences(model, dp_ft.beta)
     query = _query("dpo", ledger, population, weights.size, dp_ft)
     stream_key = _stream_key(dp_ft, generator, adapter_digest(saved_adapter(tuned)))
-    return trained_weights(query, model, weights, samples, dp_ft.dpo, ledger, private_noise_key, loss, stream_key=told)
+    return trained_weights(query, model, weights, samples, dp_ft.dpo, ledger, private_noise_key, loss, told=stream_key)
 
 
 def write_policy(generator: TrainableGenerator, tuned: Path, preferred: Arrays, dp_ft: DpFt) -> TrainedAdapter:
