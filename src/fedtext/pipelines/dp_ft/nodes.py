@@ -80,7 +80,7 @@ def tune_privately(
     query = _query("sft", ledger, population, start["weights"].size, dp_ft)
     stream_key = _stream_key(dp_ft, generator)
     return trained_weights(
-        query, model, start["weights"], samples, dp_ft.sft, ledger, private_noise_key, stream_key=told
+        query, model, start["weights"], samples, dp_ft.sft, ledger, private_noise_key, told=stream_key
     )
 
 
