@@ -30,7 +30,7 @@ class HeldOutOutcome(Enum):
 
 
 class Outputs:
-    """Names of one algorithm's data sets; `conf/base/catalog` (algorithms.yml, results.yml) says where each lies.
+    """Names of one algorithm's data sets; `conf/base/catalog` (algorithms.yml, results.yml) has the place of each.
 
     Args:
         algorithm: The algorithm's name.

@@ -104,7 +104,10 @@ class ProjectConfigLoader(OmegaConfigLoader):
         """Return Kedro's value; a mistake in a file becomes a one-sentence error (fedtext.wiring.conf_files)."""
         try:
             return super().__getitem__(key)
-        except (FedtextError, MissingConfigException):  # no file of a kind: Kedro asks for some that need not be there
+        except (
+            FedtextError,
+            MissingConfigException,
+        ):  # no file of a kind: Kedro reads some kinds that need not be there
             raise
         except CONF_ERRORS as error:
             raise config_error(key, error, self._fs, self._files(key)) from error
@@ -244,8 +247,6 @@ class ProjectConfigLoader(OmegaConfigLoader):
         """Raise RunRefusedError if base or environment has no folder; Kedro would raise with a traceback.
 
         Kedro itself checks places on the network.
-
-        Of a place on the network Kedro finds out itself.
         """
         if self._protocol not in ("file", *ARCHIVES):
             return
@@ -340,10 +341,6 @@ class ProjectConfigLoader(OmegaConfigLoader):
         Args:
             name: `temperature` or `repetition_penalty`.
             where: `alone` for prompts without examples, else empty.
-
-        Args:
-            name: `temperature` or `repetition_penalty`.
-            where: `alone`: where there are no examples yet.
         """
         stated = self["globals"]["generation"]
         given = (self.runtime_params or {}).get("generation")

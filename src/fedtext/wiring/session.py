@@ -48,9 +48,7 @@ def check_choice(chosen: Mapping[str, Any]) -> None:
 
     `chosen` has the arguments of Kedro's `run`.
 
-    It is called once Kedro has failed to choose, so it costs nothing where nothing is wrong.
-
-    It costs nothing where nothing is wrong: it is asked once Kedro has failed to choose.
+    It is called only once Kedro has failed to choose.
     """
     names = chosen.get("pipeline_names") or ["__default__"]
     check_pipelines(names)

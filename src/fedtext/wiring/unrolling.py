@@ -81,12 +81,12 @@ def unroll(
         one_round: The pipeline of one round (or a function that makes it), with plain names.
         rounds: T, at least 1.
         namespace: Top-level namespace; copy t lives in `<namespace>.round_<t>`.
-        carried: Input of a round -> output of the round before that feeds it.
+        carried: The loop state: input of a round -> output of the round before that feeds it.
         first: The same inputs -> datasets that feed round 1: dot-free names, or names inside `namespace`.
 
     Parameters and the round's other free inputs are shared: every copy reads them under their own names. Everything a
     round makes is its own: `scores` becomes `popri.round_03.scores`. Which round it is, a round learns from a small
-    state that is itself carried (`{"round": 2}` in, `{"round": 3}` out).
+    state that is itself passed on (`{"round": 2}` in, `{"round": 3}` out).
 
     Example:
         A round reads `state_before` and the shared `prompts`, and writes `candidates` and `state`:

@@ -161,7 +161,7 @@ def tokenise_private_samples(
 ) -> dict[str, np.ndarray]:
     """Tokenise the clients' samples as the evaluation does.
 
-    Arrays `features` (padded rows), `client`, `record`, `label`. Rows are as wide as a window, whoever holds it.
+    Arrays `features` (padded rows), `client`, `record`, `label`. All rows are as wide as a window.
     """
     windows = text_windows(on_device.tokenizer(), private_train["text"].tolist(), chunking.length)
     return {

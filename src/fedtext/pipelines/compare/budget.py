@@ -52,7 +52,7 @@ def release_planner(
         child: The entry's run of one of the seeds.
         ledgers: Paths, below its data root, of the ledgers that its nodes open.
         roots: By seed, the data roots in which the entry may have released already, the first to be read.
-        rules: How it tells units apart.
+        rules: The identity of its privacy units.
     """
 
     def plan_releases(checked: bool) -> list[PlannedReleases]:

@@ -1,7 +1,4 @@
-"""The pairs' nodes: read, split by client or by prompt, embedded by their owners; and the form of their dialogues.
-
-In which form the dialogues of a corpus are written.
-"""
+"""The pairs' nodes: read, split by client or by prompt, embedded by their owners; and the form of their dialogues."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Report nodes: the scorecard, its figures, and the page, of texts, of a model, or of preference pairs.
-
-Report nodes of an algorithm that makes preference pairs.
-"""
+"""Report nodes: the scorecard, its figures, and the page, of texts, of a model, or of preference pairs."""
 
 from __future__ import annotations
 

@@ -28,8 +28,6 @@ def catalog_resolver(
     """Return a resolver of the entries in a configuration's catalog (`config_loader["catalog"]`), without credentials.
 
     Privacy class and path need no credentials, and credentials that were never read cannot leak.
-
-    Class and place of a data set need none, and what was never read cannot be told on.
     """
     return CatalogConfigResolver(_without_credentials(dict(catalog)), {}, dict(default_patterns or {}))
 

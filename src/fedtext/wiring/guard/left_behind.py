@@ -82,9 +82,6 @@ class FolderSnapshot:
 
         In the working folder people and other programs make files too. There it is a private file that was moved, a
         name that reveals private text, or an empty file, if this process tried to write one.
-
-        In the working folder people and other programs make things too. There it is a private file that was moved, a
-        name that tells private text, or an empty file, if this process tried to write one.
         """
         if not is_left_behind(path, private):
             return False

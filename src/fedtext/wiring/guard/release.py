@@ -30,7 +30,7 @@ def release_faults(
     if len(before) != 1 or len(after) != 1:
         return [
             f"takes the ledgers {_names(before)} in and gives {_names(after)} out: a release takes one "
-            "fedtext.privacy.ledger.Ledger and returns the one that the door gives it"
+            "fedtext.privacy.ledger.Ledger and returns the one that the release mechanism returns"
         ]
     (old,), (new,), ledger = before.values(), after.values(), next(iter(after))
     given = {name: value for name, value in outputs.items() if name not in private and name != ledger}
@@ -41,16 +41,16 @@ def _ledger_faults(
     old: Ledger, new: Ledger, passed: Sequence[Release], ledger: str, given: Mapping[str, Any]
 ) -> Iterator[str]:
     if any(getattr(new, field) != getattr(old, field) for field in LASTING):
-        yield f"changes {', '.join(LASTING)} in the ledger '{ledger}': return the ledger that the door gives it"
+        yield f"changes {', '.join(LASTING)} in the ledger '{ledger}': return the release mechanism's ledger"
     kept = len(old.unaccounted)
     if new.unaccounted[:kept] != old.unaccounted:
-        yield f"takes unaccounted reads out of the ledger '{ledger}': return the ledger that the door gives it"
+        yield f"takes unaccounted reads out of the ledger '{ledger}': return the release mechanism's ledger"
     paid = [release for release in passed if release.rounds > 1 and release in old.releases]
     charged = tuple(release for release in passed if release not in paid)
     if new.releases != (*old.releases, *charged):
         yield (
-            f"gives out the ledger '{ledger}' with {_listed(new.releases[len(old.releases) :])} charged, but through "
-            f"the doors went {_listed(charged)}: return the ledger that the door gives it"
+            f"gives out the ledger '{ledger}' with {_listed(new.releases[len(old.releases) :])} charged, but it "
+            f"released {_listed(charged)}: return the release mechanism's ledger"
         )
     if not passed and len(new.unaccounted) == kept:
         for name, value in given.items():

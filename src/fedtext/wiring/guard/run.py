@@ -1,8 +1,6 @@
 """The guard of a run's nodes: what each may open while it runs, and what it may output.
 
 The graph has been checked before (fedtext.privacy.flow); this finds what only shows while a node runs.
-
-The graph has been checked by then (fedtext.privacy.flow); this is for what only shows while a node runs.
 """
 
 from __future__ import annotations

@@ -177,8 +177,6 @@ def _block_silent_events(watch: Watch, stack: ExitStack) -> None:
     """Refuse what raises no audit event: sending through an open connection, named pipes, `multiprocessing`.
 
     A lock of `multiprocessing` is a file to the operating system, with a random name and no text in it.
-
-    A lock of `multiprocessing` is a file to the operating system, with a name of chance and no text in it.
     """
     import _posixsubprocess  # Windows has none, and there a run that reads private data is refused
 

@@ -112,8 +112,6 @@ def _copies(descriptor: int) -> set[int]:
     """Return `descriptor`, if it is open, and all others that can write to the same terminal, pipe or socket.
 
     A file is left out: files cannot be written while private data are read (`fedtext.system.file_limit`).
-
-    A file is left out, which nobody can write to while private data is read (`fedtext.system.file_limit`).
     """
     known = open_descriptors()
     if descriptor not in known:

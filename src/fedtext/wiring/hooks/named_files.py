@@ -2,9 +2,6 @@
 
 Of a private file only the names of its columns are read here, where classes are declared; the node that reads its rows
 runs under guard (fedtext.wiring.guard).
-
-Of a private file only the names of its columns are read here, where classes are declared; the node that reads its rows
-runs under guard (fedtext.wiring.guard).
 """
 
 from __future__ import annotations

@@ -240,7 +240,7 @@ def check_runner(runner: str, pipeline: Pipeline) -> None:
     """Check that private data are released by the runner that records releases; `runner` is its representation.
 
     Raises:
-        RunRefusedError: another runner was asked for.
+        RunRefusedError: the run has another runner.
     """
     name = _class_name(runner)
     releases = [node.name for node in pipeline.nodes if Tag.RELEASE in node.tags]
@@ -254,7 +254,7 @@ def check_guarded(runner: str, pipeline: Pipeline, catalog: DataCatalog) -> None
     """Check that nodes that read private data run under guard, which one runner provides, on some systems.
 
     Raises:
-        RunRefusedError: another runner was asked for, or this system has no limit on what a process writes.
+        RunRefusedError: the run has another runner, or this system has no limit on what a process writes.
     """
     classes = dataset_classes(pipeline.datasets(), catalog.config_resolver)
     private = sorted(name for name, privacy in classes.items() if privacy == "private")
@@ -436,8 +436,6 @@ def _made_by(name: str) -> str:
     """Return the command that makes a data set, by the smallest registered pipeline that does; empty if none does.
 
     `__default__` is named only if no other does: another name is more specific.
-
-    `__default__` is named where no other does: a name tells more.
     """
     makers = {one: len(made.nodes) for one, made in pipelines.items() if name in made.all_outputs()}
     if not makers:

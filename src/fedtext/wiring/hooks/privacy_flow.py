@@ -43,7 +43,7 @@ class PrivacyFlowHook:
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
         """Raise RunRefusedError with every violation of the graphs that the run belongs to.
 
-        A slice is judged as part of the whole: alone it does not show what was read to make its inputs. So is the run
+        A slice is checked as part of the whole: alone it does not show what was read to make its inputs. So is the run
         as part of all registered pipelines: what one of them evaluates may steer no other.
         """
         whole = sum(

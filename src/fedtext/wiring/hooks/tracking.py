@@ -147,8 +147,6 @@ class NestedRuns:
         """Nest below the run whose id the environment holds; without one, later processes nest below this run.
 
         A nested run's name is its place: the runs of a comparison differ in that.
-
-        A nested run's name says where it is: the runs of a comparison differ in that.
         """
         from mlflow.tracking import MlflowClient
 
