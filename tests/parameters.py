@@ -52,7 +52,7 @@ from fedtext.params.training import (
     TunedTraining,
 )
 from fedtext.params.wasp import Wasp
-from fedtext.wiring.conf_files import laid_over, read, with_defaults
+from fedtext.wiring.conf_files import deep_merge, read, with_defaults
 
 ANSWERS = {
     **{"description:": "null", "prompt:": "list", "prompt_alone:": "chat", "openings:": "[]", "examples:": "true"},
@@ -131,7 +131,7 @@ def conf_base(kind: type[Kind], given: Mapping[str, Any] | None = None, /, **cha
     values: Any = parameters()
     for name in HOMES[kind].split("."):
         values = values[name]
-    return kind.model_validate(laid_over(values, {**(given or {}), **changes}))
+    return kind.model_validate(deep_merge(values, {**(given or {}), **changes}))
 
 
 @cache
@@ -143,14 +143,14 @@ def parameters() -> dict[str, Any]:
         for asked, answer in ANSWERS.items():
             written = written.replace(f'"${{{asked}}}"', answer)
         groups |= read(written)
-    return laid_over(with_defaults(groups), _comparisons())
+    return deep_merge(with_defaults(groups), _comparisons())
 
 
 def _comparisons() -> dict[str, Any]:
     """Return entries and claims of conf/base/compare, under the groups `compare` and `claims`."""
     found: dict[str, Any] = {}
     for path in sorted(BASE.glob("compare/*.yml")):
-        found = laid_over(found, read(path.read_text(encoding="utf-8")))
+        found = deep_merge(found, read(path.read_text(encoding="utf-8")))
     return {"compare": {"entries": found["entries"]}, "claims": {"judged": found["claims"]}}
 
 

@@ -12,7 +12,7 @@ from kedro.framework.startup import bootstrap_project
 from kedro.pipeline import Pipeline
 
 from fedtext.wiring.config import ProjectConfigLoader, active_loader, active_parameters, loader_for
-from fedtext.wiring.guard.catalog import stated_resolver
+from fedtext.wiring.guard.catalog import catalog_resolver
 from fedtext.wiring.hooks.privacy_flow import IN_MEMORY, _Check
 
 ROOT = Path(__file__).parents[2]
@@ -35,12 +35,12 @@ def _made(env: str | None, groups: str) -> tuple[ProjectConfigLoader, dict[str, 
 
 def check_pipeline(pipeline: Pipeline, catalog_config: Mapping[str, Any]) -> list[str]:
     """Violations of one pipeline under a catalog configuration (`config_loader["catalog"]`), in words."""
-    return _Check(stated_resolver(catalog_config, IN_MEMORY), active_parameters()).pipeline(pipeline)
+    return _Check(catalog_resolver(catalog_config, IN_MEMORY), active_parameters()).pipeline(pipeline)
 
 
 def check_registered_pipelines(pipelines: Mapping[str, Pipeline]) -> list[str]:
     """Violations of every pipeline under the active configuration's catalog, each with its pipeline's name."""
-    check = _Check(stated_resolver(active_loader()["catalog"], IN_MEMORY), active_parameters())
+    check = _Check(catalog_resolver(active_loader()["catalog"], IN_MEMORY), active_parameters())
     nodes = [node for pipeline in pipelines.values() for node in pipeline.nodes]
     return [
         *(f"{name}: {violation}" for name, pipeline in pipelines.items() for violation in check.pipeline(pipeline)),

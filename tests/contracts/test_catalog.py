@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fedtext.wiring.config import active_loader
-from fedtext.wiring.guard.catalog import dataset_classes, entry, place, stated_resolver
+from fedtext.wiring.guard.catalog import catalog_resolver, dataset_classes, entry, place
 from tests.contracts.graphs import registered
 
 CHOICES = [
@@ -20,7 +20,7 @@ NEARLY = ["popri.candidate", "popri.round_01.ledgers", "popri.round_01.nonsense"
 def test_a_pattern_of_fewer_parts_takes_no_longer_name(choice: dict[str, dict[str, object]]) -> None:
     """`{algorithm}.candidates` would take `pe.round_01.candidates` for those of a `pe.round_01`, of another class."""
     pipelines = registered("tiny", **choice)
-    resolver, root = stated_resolver(active_loader()["catalog"]), active_loader().data_root
+    resolver, root = catalog_resolver(active_loader()["catalog"]), active_loader().data_root
     found = set().union(*(pipeline.datasets() for pipeline in pipelines.values()))
     places = {name: place(entry(name, resolver)) for name in found if not name.startswith("params:")}
     below = {
@@ -32,6 +32,6 @@ def test_a_pattern_of_fewer_parts_takes_no_longer_name(choice: dict[str, dict[st
 
 def test_names_of_no_pipeline_fit_no_pattern() -> None:
     registered()
-    resolver = stated_resolver(active_loader()["catalog"])
+    resolver = catalog_resolver(active_loader()["catalog"])
     assert dataset_classes(NEARLY, resolver) == {}
     assert [entry(name, resolver) for name in NEARLY] == [{}] * len(NEARLY)

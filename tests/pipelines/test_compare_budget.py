@@ -10,7 +10,7 @@ import pytest
 from fedtext.params.compare import Entry
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare import budget, children
-from fedtext.pipelines.compare.budget import EvaluationQuery, affording, is_planned, planning
+from fedtext.pipelines.compare.budget import PlannedReleases, budget_checker, is_planned, release_planner
 from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release, open_ledger
 from fedtext.privacy.spending import Rules, total_epsilon
@@ -31,18 +31,18 @@ def opened(*releases: Release, epsilon: float = 1.0) -> Ledger:
     return open_ledger(privacy(epsilon=epsilon), 1000, releases)
 
 
-def asked(ledger: Ledger, seed: int = 1) -> EvaluationQuery:
-    return EvaluationQuery(seed, ledger, ledger.planned or (), RULES)
+def asked(ledger: Ledger, seed: int = 1) -> PlannedReleases:
+    return PlannedReleases(seed, ledger, ledger.planned or (), RULES)
 
 
 def price(*releases: Release) -> float:
     return total_epsilon([], opened(), RULES, releases)
 
 
-def refused(root: Path, total: float | None, *plans: list[EvaluationQuery]) -> str:
+def refused(root: Path, total: float | None, *plans: list[PlannedReleases]) -> str:
     """What is said if these plans are refused, nothing if they are not."""
     try:
-        affording(root)(privacy(total_epsilon=total), *plans)
+        budget_checker(root)(privacy(total_epsilon=total), *plans)
     except RunRefusedError as error:
         return str(error)
     return ""
@@ -93,11 +93,11 @@ def test_an_entry_of_other_clients_or_records_is_left_out() -> None:
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[children.Child, tuple[str, ...]]]:
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[children.ChildRun, tuple[str, ...]]]:
     """What would have been started; each leaves the ledgers that a run opens."""
-    seen: list[tuple[children.Child, tuple[str, ...]]] = []
+    seen: list[tuple[children.ChildRun, tuple[str, ...]]] = []
 
-    def pretend(child: children.Child, *options: str, quiet: bool) -> None:
+    def pretend(child: children.ChildRun, *options: str, quiet: bool) -> None:
         assert quiet
         seen.append((child, options))
         child.data_root.mkdir(parents=True)
@@ -108,12 +108,12 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[children.Child, tuple
 
 
 def test_an_entry_is_asked_once_for_all_seeds_in_a_data_root_of_its_own(
-    tmp_path: Path, started: list[tuple[children.Child, tuple[str, ...]]]
+    tmp_path: Path, started: list[tuple[children.ChildRun, tuple[str, ...]]]
 ) -> None:
     child = planned(tmp_path, "rank_7", RANK_7)
     History(tmp_path / "seed_1").add(spent(MEAN, "a"))
     roots = {1: (tmp_path / "seed_1_rank_7", tmp_path / "seed_1"), 2: (tmp_path / "seed_2",)}
-    first, second = planning(child, {"popri.open": Path("ledger.json")}, roots, RULES)(True)
+    first, second = release_planner(child, {"popri.open": Path("ledger.json")}, roots, RULES)(True)
     ((plan, options),) = started
     assert options == ("--to-nodes", "popri.open")
     assert plan.data_root == tmp_path / "plan_rank_7"

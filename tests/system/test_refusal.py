@@ -16,7 +16,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.seeding import stream
 from fedtext.system.refusal import CONSTANTS, explanation, parameter_faults, parameters_refusal, unknown_parameter
 from fedtext.voting.selection import herd
-from fedtext.wiring.conf_files import laid_over
+from fedtext.wiring.conf_files import deep_merge
 from tests.parameters import HOMES, conf_base, parameters
 
 ROOT = Path("/some/data")
@@ -105,7 +105,7 @@ def test_a_parameter_that_became_a_constant_says_where_it_is(name: str, place: s
     group = name.partition(".")[0]
     kind = next(kind for kind, home in HOMES.items() if home == group)
     given = reduce(lambda inner, key: {key: inner}, reversed(name.split(".")), cast("Any", 1))
-    (fault,) = parameter_faults(laid_over(parameters(), given), {group: kind})
+    (fault,) = parameter_faults(deep_merge(parameters(), given), {group: kind})
     assert fault == f"{name} is no parameter: it is a constant now, {place}; leave it out"
 
 

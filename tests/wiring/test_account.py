@@ -30,7 +30,7 @@ from fedtext.privacy.plan import planned_multiplier
 from fedtext.privacy.registry import Registry
 from fedtext.privacy.spending import Rules, TotalExceeded, total_epsilon
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.account import Account
+from fedtext.wiring.account import DataSetBudget
 from tests.parameters import conf_base
 
 CLIENTS, KEY, RULES = 200, new_noise_key(1), Rules("s")
@@ -43,8 +43,8 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(HISTORY_ROOT, raising=False)
 
 
-def account(root: Path, **changes: Any) -> Account:
-    return Account(**{"history": History(root), "public": False, "total": None, "rules": RULES, **changes})
+def account(root: Path, **changes: Any) -> DataSetBudget:
+    return DataSetBudget(**{"history": History(root), "public": False, "total": None, "rules": RULES, **changes})
 
 
 def opened(part: str = "train", releases: int = 1, **declared: Any) -> Ledger:
@@ -59,7 +59,7 @@ def query(privacy: Privacy, releases: int, round: int = 1, **other: Any) -> Quer
 
 
 def run(
-    of: Account, ledger: Ledger, data: np.ndarray = DATA, round: int = 1, node: str = "node", **other: Any
+    of: DataSetBudget, ledger: Ledger, data: np.ndarray = DATA, round: int = 1, node: str = "node", **other: Any
 ) -> tuple[np.ndarray, Ledger]:
     """A run that checks its plan first and then makes one release."""
     of.validate_plan(ledger)
@@ -72,12 +72,18 @@ def answers(data: np.ndarray = DATA) -> BlocksOf:
 
 
 def release(
-    of: Account, ledger: Ledger, blocks_of: Any, round: int = 1, node: str = "node", releases: bool = True, **other: Any
+    of: DataSetBudget,
+    ledger: Ledger,
+    blocks_of: Any,
+    round: int = 1,
+    node: str = "node",
+    releases: bool = True,
+    **other: Any,
 ) -> tuple[np.ndarray, Ledger]:
     asking = query(ledger.declaration, len(ledger.planned or ()), round, **other)
-    with guarding(gate := of.gate(node, releases=releases)):
+    with guarding(gate := of.guard_of(node, releases=releases)):
         released = release_noisy_sum(asking, blocks_of, HELD, ledger, KEY)
-    gate.tell()
+    gate.log_repeats()
     return released
 
 
@@ -260,7 +266,7 @@ def test_a_later_and_larger_budget_of_a_party_does_not_raise_what_it_was_promise
 
     first = of_two(0.5, 7.0)
     account(tmp_path).validate_plan(first)
-    with guarding(account(tmp_path).gate("node", releases=True)):
+    with guarding(account(tmp_path).guard_of("node", releases=True)):
         gate = current()
         gate.admit(first.planned[0], first, "no lots")
         gate.confirm(first.planned[0], 1, "a", "no lots")
@@ -284,7 +290,7 @@ def test_a_node_that_is_no_release_gets_nothing_out(tmp_path: Path) -> None:
 
 
 def test_what_passed_is_told_in_order(tmp_path: Path) -> None:
-    gate, ledger = account(tmp_path).gate("node", releases=True), opened(releases=2)
+    gate, ledger = account(tmp_path).guard_of("node", releases=True), opened(releases=2)
     with guarding(gate):
         for round in (1, 2):
             asking = query(ledger.declaration, 2, round)
@@ -296,12 +302,12 @@ def test_a_read_without_a_mechanism_makes_the_total_infinite(tmp_path: Path) -> 
     ledger = opened().model_copy(update={"planned_unaccounted": True})
     with pytest.raises(TotalExceeded, match=r"a read without a mechanism|would make it inf"):
         account(tmp_path).validate_plan(ledger)
-    with guarding(account(tmp_path).gate("node", releases=True)), pytest.raises(TotalExceeded, match="inf"):
+    with guarding(account(tmp_path).guard_of("node", releases=True)), pytest.raises(TotalExceeded, match="inf"):
         current().unaccounted("checkpoint", "lowest FID", ledger)
     assert release_history(tmp_path) == ()
     unbounded = account(tmp_path, total=math.inf)
     unbounded.validate_plan(ledger)
-    with guarding(unbounded.gate("node", releases=True)):
+    with guarding(unbounded.guard_of("node", releases=True)):
         current().unaccounted("checkpoint", "lowest FID", ledger)
         current().unaccounted("checkpoint", "lowest FID", ledger)
     (entry,) = release_history(tmp_path)
@@ -335,11 +341,11 @@ def test_a_node_of_several_releases_is_warned_of_only_where_it_made_others_befor
         ledger = opened(releases=2, delta=delta)
         with (
             caplog.at_level(logging.WARNING),
-            guarding(gate := account(tmp_path, public=True).gate("node", releases=True)),
+            guarding(gate := account(tmp_path, public=True).guard_of("node", releases=True)),
         ):
             for round in range(1, rounds + 1):
                 _, ledger = release_noisy_sum(query(ledger.declaration, 2, round), answers(), HELD, ledger, KEY)
-        gate.tell()
+        gate.log_repeats()
         return caplog.messages
 
     assert node(DELTAS[0], rounds=1) == []
@@ -378,9 +384,9 @@ def of_silos(multiplier: float, *by: str, round: int = 1) -> Ledger:
     return open_ledger(conf_base(Privacy, epsilon=1.0, delta=1e-4, noise_seed=1), CLIENTS, [made], parties=SILOS)
 
 
-def pass_through(of: Account, ledger: Ledger, receipt: str = "r") -> None:
+def pass_through(of: DataSetBudget, ledger: Ledger, receipt: str = "r") -> None:
     """As a door does it."""
-    gate, made = of.gate("node", releases=True), (ledger.planned or ())[0]
+    gate, made = of.guard_of("node", releases=True), (ledger.planned or ())[0]
     gate.admit(made, ledger, "draw")
     gate.confirm(made, made.round, receipt, "draw")
 
@@ -426,7 +432,7 @@ def test_of_two_gates_that_ask_at_the_same_time_for_what_is_left_once_one_gets_i
         ledger = opened(delta=DELTAS[int(receipt)])
         of = account(tmp_path / root, history=History(tmp_path / root, registry=Registry()))
         of.history.know([], ["what all of them have written to somebody"])
-        gate, (made, *_) = of.gate("node", releases=True), ledger.planned or ()
+        gate, (made, *_) = of.guard_of("node", releases=True), ledger.planned or ()
         gate.admit(made, ledger, "draw")
         ready.wait(30)
         try:

@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from fedtext.system.errors import InputError
-from fedtext.wiring.conf_files import laid_over, read, resolved, with_defaults
+from fedtext.wiring.conf_files import deep_merge, read, resolved, with_defaults
 
 YAML = """
 numbers: [1, -2, 1.5, 1e-3, 1E5, 1_000, 0x1f, .5, -.5, 3., 1.0e+15, 1:30, 1.2.3, e5, .inf, .nan, 0o17, 017]
@@ -64,7 +64,7 @@ def test_one_is_laid_over_the_other_as_omegaconf_merges(below: dict[str, Any], a
         merged = OmegaConf.to_container(OmegaConf.merge(below, above))
     except TypeError:  # a list in place of a mapping: here the parameter's own check says so
         reject()
-    assert laid_over(below, above) == merged
+    assert deep_merge(below, above) == merged
     assert [yaml.safe_dump(below), yaml.safe_dump(above)] == plain
 
 

@@ -11,7 +11,7 @@ from kedro.framework.project import pipelines
 
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import ProjectConfigLoader
-from fedtext.wiring.guard.catalog import entry, stated_resolver
+from fedtext.wiring.guard.catalog import catalog_resolver, entry
 from tests.contracts.graphs import check_pipeline, check_registered_pipelines
 from tests.wiring.conftest import ToyProject
 
@@ -74,7 +74,7 @@ def test_every_check_reads_the_catalog_without_credentials(toy: ToyProject, data
     loader = ProjectConfigLoader(conf_source=str(toy.path / "conf"), base_env="base", default_run_env="local")
     check_registered_pipelines(dict(pipelines))
     assert check_pipeline(pipelines["__default__"], loader["catalog"]) == []
-    resolver = stated_resolver(loader["catalog"])
+    resolver = catalog_resolver(loader["catalog"])
     for name in ("private_notes", "toys_of_a_bucket", "public_cached"):
         assert entry(name, resolver)["type"]
         assert "credentials" not in str(entry(name, resolver))

@@ -276,11 +276,11 @@ def test_a_run_says_who_it_is_to_the_processes_it_starts(tracked: ToyProject, mo
     runs.adopt_or_join(run_id, "mother")
     assert os.environ[PARENT_RUN] == run_id
     assert os.environ[TRACKING_ROOT] == str(tracked.data)
-    runs.let_go()
+    runs.detach()
     assert not {PARENT_RUN, TRACKING_ROOT} & os.environ.keys()
     monkeypatch.setenv(TRACKING_ROOT, str(elsewhere))
     runs.adopt_or_join(run_id, "mother")
-    runs.let_go()
+    runs.detach()
     assert os.environ[TRACKING_ROOT] == str(elsewhere), "what the user set stays"
 
 

@@ -10,7 +10,7 @@ import pytest
 from kedro.pipeline import Node, Pipeline, node
 
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.console import LOG_FILE, say, written_down
+from fedtext.wiring.console import LOG_FILE, echo, logged_to_file
 from fedtext.wiring.stages import Clock, Stage, duration, in_order, stages
 
 
@@ -112,14 +112,14 @@ def test_durations_claim_no_more_than_is_known(seconds: float, words: str) -> No
 
 def test_the_file_has_everything_and_is_its_owner_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging.getLogger("fedtext"), "level", logging.INFO)
-    with written_down(tmp_path):
-        say("a stage")
+    with logged_to_file(tmp_path):
+        echo("a stage")
         logging.getLogger("somebody.else").warning("a library's warning")
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             logging.captureWarnings(True)
             warnings.warn("a warning of Python", stacklevel=1)
-    say("after the run")
+    echo("after the run")
     written = (tmp_path / LOG_FILE).read_text()
     assert all(words in written for words in ("a stage", "a library's warning", "a warning of Python"))
     assert "after the run" not in written

@@ -18,7 +18,7 @@ from sqlalchemy.engine import make_url
 
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.hooks.tracking import flat_parameters
-from fedtext.wiring.tracking_server import check_server, database_uri, tracked_at
+from fedtext.wiring.tracking_server import check_server, complete_tracking, database_uri
 from tests.wiring.conftest import ToyProject, here
 from tests.wiring.test_hooks import KEDRO
 
@@ -136,6 +136,6 @@ def test_names_are_in_signs_that_mlflow_has() -> None:
 def test_files_of_ones_own_choice_stay_where_they_are() -> None:
     chosen = {"experiment": {"create_experiment_kwargs": {"artifact_location": "s3://bucket"}}}
     config = {"server": {"mlflow_tracking_uri": "http://host"}, "tracking": chosen}
-    made = tracked_at(config, Path("/data"))["tracking"]
+    made = complete_tracking(config, Path("/data"))["tracking"]
     assert made["experiment"] == chosen["experiment"]
     assert made["run"] == {"nested": False}

@@ -1,7 +1,4 @@
-"""The gate that the runner puts before the doors: releases only from nodes declared as such, within one budget.
-
-What the active parameters let a data set spend.
-"""
+"""The budget of a data set, and the guard that each node's releases pass: only declared nodes, within one budget."""
 
 from __future__ import annotations
 
@@ -36,14 +33,14 @@ LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Account:
-    """What a data set may spend, and what it has spent.
+class DataSetBudget:
+    """The privacy budget of a data set, and the releases that have spent from it.
 
     Attributes:
-        history: What was released before.
-        public: Whether the corpus is public: all is counted, nothing refused.
-        total: `privacy.total_epsilon`; None is what the first run declared.
-        rules: How units are told apart.
+        history: The recorded releases.
+        public: Whether the corpus is public: its releases are counted, and none is refused.
+        total: `privacy.total_epsilon`; None for the budget that the first run declared.
+        rules: The identity of privacy units (fedtext.wiring.unit_identity).
     """
 
     history: History
@@ -52,33 +49,36 @@ class Account:
     rules: Rules
 
     def allowed(self, ledger: Ledger) -> float | None:
-        """What all releases of the ledger's clients may cost together under what it promises; None: whatever."""
+        """Return the total epsilon that the ledger's clients may spend under its promise; None if there is no limit."""
         return None if self.public else budget_of(ledger, self.history.entries(), self.rules, self.total)
 
     def validate_plan(self, ledger: Ledger) -> None:
-        """Raise TotalExceeded if what the ledger was opened for cannot be paid, before any long work."""
-        mine = self.of_this_key(self.history.entries(), ledger)
+        """Raise TotalExceeded if the ledger's planned releases exceed the budget; it is called before any long work."""
+        mine = self.repeatable(self.history.entries(), ledger)
         made = any(entry.release is None for entry in mine)
-        self._refuse(ledger, not_yet_made(mine, ledger, self.rules), ledger.planned_unaccounted and not made)
+        self._check(ledger, not_yet_made(mine, ledger, self.rules), ledger.planned_unaccounted and not made)
 
     def validate_runs_together(self, ledgers: Sequence[Ledger], releases: Sequence[Release]) -> None:
-        """Raise TotalExceeded if runs that open `ledgers` in this order cannot be paid for all that they have to make.
+        """Raise TotalExceeded if runs that open `ledgers` in this order exceed the budget with all their releases.
 
         Where no total is declared, the budget of the first is that of all that promise the same, as it is once the
         first has released.
         """
         *before, last = ledgers
-        self._refuse(last, releases, before=before)
+        self._check(last, releases, before=before)
 
-    def of_this_key(self, entries: Sequence[Spent], ledger: Ledger) -> list[Spent]:
-        """Those that may be made again, byte for byte: here, or anywhere under a seed. Another root has another key."""
+    def repeatable(self, entries: Sequence[Spent], ledger: Ledger) -> list[Spent]:
+        """Return the entries that can be repeated byte for byte: made in this data root, or anywhere with a seed.
+
+        Another data root has another noise key.
+        """
         return [entry for entry in entries if not entry.elsewhere or ledger.declaration.noise_seed is not None]
 
-    def gate(self, node: str, *, releases: bool) -> NodeBudgetGuard:
-        """The gate for one node; it opens if the node is tagged as a release."""
+    def guard_of(self, node: str, *, releases: bool) -> NodeBudgetGuard:
+        """Return the budget guard of one node; it admits releases only if the node is tagged as a release."""
         return NodeBudgetGuard(self, node, releases)
 
-    def _refuse(
+    def _check(
         self,
         ledger: Ledger,
         planned: Sequence[Release],
@@ -99,9 +99,9 @@ class Account:
 
 @dataclass
 class NodeBudgetGuard:
-    """One node's gate (fedtext.privacy.budget_guard.BudgetGuard). `passed` is what the doors let out, in order."""
+    """The budget guard of one node (fedtext.privacy.budget_guard.BudgetGuard); `passed` lists its releases in order."""
 
-    account: Account
+    account: DataSetBudget
     node: str
     releases: bool
     passed: list[Release] = field(default_factory=list)
@@ -110,7 +110,7 @@ class NodeBudgetGuard:
     _own: set[tuple[object, ...]] = field(default_factory=set)  # what this run of the node let out itself
 
     def admit(self, release: Release, ledger: Ledger, draw: str) -> None:
-        """Raises RunRefusedError for a node that is no release, TotalExceeded for a new release beyond the budget."""
+        """Raise RunRefusedError for a node that is no release, TotalExceeded for a new release beyond the budget."""
         if not self.releases:
             raise RunRefusedError(
                 f"node '{self.node}' asks private data for '{release.name}' and is not declared a release: tag it "
@@ -118,31 +118,31 @@ class NodeBudgetGuard:
             )
         self._ledger = ledger
         if not self._made(release, draw):
-            self.account._refuse(ledger, [release])
+            self.account._check(ledger, [release])
 
     def confirm(self, release: Release, round: int, receipt: str, draw: str) -> None:
-        """Writes the release down before it leaves; one made of other data is another one, and must be paid for."""
+        """Record the release before it leaves; one that is made of other data counts as another release."""
         assert self._ledger is not None  # admitted before
         entry = self._entry(self._ledger, release, round, receipt).model_copy(update={"draw": draw})
         with suspended():
-            new = self.account.history.add(entry, judge=lambda: self._judge(release, entry))
+            new = self.account.history.add(entry, judge=lambda: self._recheck(release, entry))
         self._own.add(entry.key)
         self.again |= new and any(one.node == self.node and one.key not in self._own for one in self._entries())
         self.passed.append(release)
 
-    def _judge(self, release: Release, entry: Spent) -> None:
-        """Once more, and while nobody else can write: another run may have released since."""
+    def _recheck(self, release: Release, entry: Spent) -> None:
+        """Check the budget again under the lock on the history: another run may have released since."""
         assert self._ledger is not None
         if any(one.key == entry.key for one in self._entries()):
             return  # the very same bytes
         made = self._made(release, entry.draw)
         if not made:
-            self.account._refuse(self._ledger, [release])
+            self.account._check(self._ledger, [release])
         elif any(one.round == entry.round for one in made):
-            self._refuse_second(release, entry)
+            self._check_second(release, entry)
 
-    def tell(self) -> None:
-        """Says that the node released once more, and what all of it costs; after the node, which is silent."""
+    def log_repeats(self) -> None:
+        """Log that the node repeated a release, and the total privacy cost; a running node logs nothing itself."""
         if self.again and self._ledger is not None:
             LOG.warning(
                 "%s released private data again, with other parameters or inputs: all releases on record of these "
@@ -152,18 +152,21 @@ class NodeBudgetGuard:
             )
 
     def unaccounted(self, name: str, reason: str, ledger: Ledger) -> None:
-        """Writes a read without a mechanism down; raises TotalExceeded on a private corpus with a finite budget."""
+        """Record a read without a mechanism; raise TotalExceeded on a private corpus with a finite budget."""
         entry = self._entry(ledger, None, 0, name).model_copy(update={"reason": reason})
 
         def judge() -> None:
             if entry.key not in {one.key for one in self._entries()}:
-                self.account._refuse(ledger, [], unaccounted=True)
+                self.account._check(ledger, [], unaccounted=True)
 
         with suspended():
             self.account.history.add(entry, judge)
 
-    def _refuse_second(self, release: Release, entry: Spent) -> None:
-        """The plan is known, the data are others: priced as one more of them, which drew the same clients."""
+    def _check_second(self, release: Release, entry: Spent) -> None:
+        """Raise RunRefusedError if the same plan on other data is beyond the budget.
+
+        It counts as one more release, to which the same clients were sampled.
+        """
         assert self._ledger is not None
         if self.account.public:
             return
@@ -180,9 +183,9 @@ class NodeBudgetGuard:
             )
 
     def _made(self, release: Release, draw: str) -> list[Spent]:
-        """Answers to the same plan of the same units, which may have been drawn as they are now."""
+        """Return the recorded releases of the same plan and units that may have had the same sample as this one."""
         assert self._ledger is not None
-        entries = self.account.of_this_key(self._entries(), self._ledger)
+        entries = self.account.repeatable(self._entries(), self._ledger)
         same = [one for one in entries if one.release == release and one.draw in ("", draw)]
         return [one for one in same if not one.is_cut_otherwise(self.account.rules)]
 
@@ -210,13 +213,13 @@ class NodeBudgetGuard:
 
 
 def active_allowance() -> Allowance:
-    """By the run's declarations; what a private corpus may spend where Kedro will find them faulty."""
+    """Return the allowance that the run declares; that of a private corpus if its declarations are faulty."""
     parameters = active_parameters()
     return Allowance(corpus_is_public(parameters), _total(parameters.get("privacy") or {}))
 
 
 def _total(privacy: Mapping[str, Any]) -> float | None:
-    """As a number: the command line gives `inf` as a word."""
+    """Return the total budget as a number: the command line gives `inf` as a word."""
     try:
         return Privacy.model_validate(privacy).total_epsilon
     except ValidationError:

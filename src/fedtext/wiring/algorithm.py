@@ -1,8 +1,7 @@
-"""An algorithm as a value: all that the registry, the handover, the evaluation and the report want to know of it.
+"""An algorithm as a value: what the registry, the evaluation and the report need to know of it.
 
-`pipelines/<name>/pipeline.py` defines one as `ALGORITHM`; `pipeline_registry` finds it there.
-
-What an algorithm hands over, and what is made of that: the name of every data set that others read, once.
+`pipelines/<name>/pipeline.py` defines one as `ALGORITHM`; `pipeline_registry` finds it there. `Outputs` has the names
+of all data sets that other pipelines read.
 """
 
 from __future__ import annotations
@@ -15,23 +14,23 @@ from kedro.pipeline import Pipeline
 
 
 class HeldOutOutcome(Enum):
-    """What a model that learned from a condition's texts leaves of each held-out text: never released itself."""
+    """The private result of a trained model for each held-out text, by kind of task; it is never released itself."""
 
-    CLASSIFIED = "classified"  # the class that a classifier says
+    CLASSIFIED = "classified"  # the class that a classifier predicts
     TAGGED = "tagged"  # how many entities are found
-    ASKED = "asked"  # how right a reader answers
+    ASKED = "asked"  # how right a question answering model is
 
     def of_control(self, condition: str) -> str:
-        """The data set of a control, which all algorithms share."""
+        """Return the name of a baseline's data set, which all algorithms share."""
         return f"private_{self.value}_{condition}"
 
     def of_texts(self, algorithm: str, condition: str) -> str:
-        """The data set of an algorithm's own texts, under a condition's name."""
+        """Return the name of the data set for an algorithm's own texts, under a condition's name."""
         return f"private_{algorithm}_{self.value}_{condition}"
 
 
 class Outputs:
-    """Names of one algorithm's data sets; `conf/base/catalog` (algorithms.yml, results.yml) says where each lies.
+    """Names of one algorithm's data sets; `conf/base/catalog` (algorithms.yml, results.yml) has the place of each.
 
     Args:
         algorithm: The algorithm's name.
@@ -87,24 +86,24 @@ class Outputs:
 
     @property
     def margins(self) -> str:
-        """By how much a policy prefers the chosen answer of each pair that it may have learned from, and of others."""
+        """Data set of a policy's margins: by how much it prefers the chosen answer, for pairs trained on and others."""
         return f"private_{self.algorithm}_margins"
 
     def counts(self, condition: str) -> str:
-        """What a model trained on the algorithm's own texts gets right in held-out text, under a condition's name."""
+        """Return the data set of correct predictions in held-out text, for one condition of the algorithm's texts."""
         return f"private_{self.algorithm}_counts_{condition}"
 
     def answers(self, condition: str) -> str:
-        """What a policy answers to the held-out prompts, under a condition's name."""
+        """Return the data set of a policy's answers to the held-out prompts, under a condition's name."""
         return f"{self.algorithm}.answers.{condition}"
 
     def figure(self, name: str) -> str:
-        """One of the report's figures."""
+        """Return the data set of one of the report's figures."""
         return f"{self.algorithm}_{name}_figure"
 
 
 class OutputType(StrEnum):
-    """What an algorithm makes: it decides what is measured and which report is written."""
+    """The type of an algorithm's output: it decides what is measured and which report is written."""
 
     TEXTS = "texts"
     MODEL = "model"
@@ -114,7 +113,7 @@ class OutputType(StrEnum):
 
 @dataclass(frozen=True)
 class Control:
-    """Texts, or a policy, that only this algorithm can supply, to be compared with what it makes.
+    """Texts, or a policy, that only this algorithm can supply, as a baseline for its own output.
 
     Attributes:
         condition: Name among the evaluation's conditions.
@@ -126,7 +125,7 @@ class Control:
 
 
 def no_controls() -> tuple[Control, ...]:
-    """For an algorithm that is compared with what every algorithm is compared with, and nothing else."""
+    """Return no baselines, for an algorithm that is compared with the common ones only."""
     return ()
 
 
@@ -135,19 +134,19 @@ class Algorithm:
     """One paper's algorithm.
 
     Attributes:
-        name: Of its folder, its job, its parameters and its data sets.
-        title: For people, for example "POPri".
+        name: The name of its folder, job, parameters and data sets.
+        title: Its name for people, for example "POPri".
         paper: Short citation.
-        makes: What the evaluation judges.
-        pipeline: Makes its graph for the active parameters; it writes what `outputs` says.
+        makes: The type of its output, which the evaluation measures.
+        pipeline: Creates its graph for the active parameters; the graph writes the data sets of `outputs`.
         rounds: Whether it makes texts in rounds, whose candidates are measured one by one.
         client_tokens: Whether its clients train the on-device model, so that it reads `private_token_rows`.
-        depends_on: Name of the algorithm whose released values it reads. It then releases nothing itself: what clients
-            exchange and what they pay is that one's.
-        controls: Makes the controls that it supplies under the active parameters.
-        policies: Makes the policies that it leaves under the active parameters, its own first; the others are controls.
+        depends_on: Name of the algorithm whose released values it reads. It then releases nothing itself: the clients'
+            exchanges and privacy cost are that one's.
+        controls: Returns the baselines that it supplies under the active parameters.
+        policies: Returns its policies under the active parameters, its own first; the others are baselines.
         assumption: A sentence that its privacy report adds, or nothing.
-        figures: Figures that it draws itself, by their names in the report.
+        figures: Names, in the report, of figures that it draws itself.
     """
 
     name: str
@@ -165,5 +164,5 @@ class Algorithm:
 
     @property
     def outputs(self) -> Outputs:
-        """Names of its data sets."""
+        """Names of the algorithm's data sets."""
         return Outputs(self.name)

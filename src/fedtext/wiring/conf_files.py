@@ -1,10 +1,7 @@
-"""Files of configuration: which are read, their plain values, and what is said of one that cannot be read.
+"""Configuration files as plain values, and one-sentence errors for files that cannot be read.
 
-Configuration as plain values: YAML is read, laid over other YAML, and only what has `${` in it is resolved.
-
-OmegaConf wraps every value in an object of its own. That was most of the time of a start, and few values need it.
-
-Mistakes in the files of `conf`, each in one sentence that names the file.
+YAML is read and merged, and only values that contain `${` are resolved by OmegaConf. OmegaConf wraps every value in an
+object of its own, which took most of the start-up time, and few values need it.
 """
 
 from __future__ import annotations
@@ -21,11 +18,11 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 from yaml.constructor import ConstructorError
 
-from fedtext.system.errors import FedtextError, InputError, did_you_mean
+from fedtext.system.errors import FedtextError, InputError, meant
 from fedtext.system.refusal import RunRefusedError
 
 DEFAULTS = "_defaults"  # the group of named blocks, and in a block the name of the one that it starts from
-# Resolvers that look at no other value of the file: what asks for them alone can be resolved by itself.
+# Resolvers that use no other value of the file: an interpolation of these alone can be resolved by itself.
 STANDALONE = (
     "data_root",
     "tracking_root",
@@ -50,28 +47,28 @@ _FLOAT = re.compile(
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML as OmegaConf has it: `1e-3` is a number, a date stays text, and a key that stands twice is an error."""
+    """YAML loader with OmegaConf's rules: `1e-3` is a number, a date stays text, and a duplicate key is an error."""
 
     def construct_document(self, node: yaml.Node) -> Any:
-        _refuse_twice(node)  # before `<<` adds keys that may stand again
+        _validate_unique_keys(node)  # before `<<` adds keys that may stand again
         return super().construct_document(node)
 
 
-def _refuse_twice(node: yaml.Node, above: tuple[int, ...] = ()) -> None:
-    """Raises ConstructorError for a key that stands twice in a mapping, and for a value that holds itself."""
+def _validate_unique_keys(node: yaml.Node, above: tuple[int, ...] = ()) -> None:
+    """Raise ConstructorError for a duplicate key in a mapping, and for a value that contains itself."""
     if id(node) in above:
         raise ConstructorError(None, None, "found a value that holds itself", node.start_mark)
     above = (*above, id(node))
     if isinstance(node, yaml.SequenceNode):
         for one in node.value:
-            _refuse_twice(one, above)
+            _validate_unique_keys(one, above)
     elif isinstance(node, yaml.MappingNode):
         seen = set()
         for key, value in node.value:
             if (name := str(key.value)) in seen:
                 raise ConstructorError(None, None, f"found duplicate key {name}", key.start_mark)
             seen.add(name)
-            _refuse_twice(value, above)
+            _validate_unique_keys(value, above)
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -82,7 +79,7 @@ _Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456
 
 
 def read(text: str) -> dict[str, Any]:
-    """The names and values of a YAML or JSON file; an empty file has none.
+    """Return the keys and values of a YAML or JSON file; an empty file has none.
 
     Raises:
         YAMLError: it is no YAML.
@@ -92,19 +89,19 @@ def read(text: str) -> dict[str, Any]:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise ValueError("it holds no names with values; write NAME: VALUE")  # whoever knows the file says which
+        raise ValueError("it holds no names with values; write NAME: VALUE")  # the caller adds the file's name
     return cast("dict[str, Any]", found)
 
 
-def laid_over(below: Any, above: Any) -> Any:
-    """`above` in place of `below`, but mappings key by key; neither is changed."""
+def deep_merge(below: Any, above: Any) -> Any:
+    """Return `above` merged over `below`, mappings key by key; neither argument is changed."""
     if not isinstance(below, Mapping) or not isinstance(above, Mapping):
         return above
-    return {**below, **{name: laid_over(below.get(name), value) for name, value in above.items()}}
+    return {**below, **{name: deep_merge(below.get(name), value) for name, value in above.items()}}
 
 
 def resolved(values: Mapping[str, Any]) -> dict[str, Any]:
-    """`values` with what each `${...}` stands for, as OmegaConf resolves it.
+    """Return `values` with each `${...}` replaced by its value, as OmegaConf resolves it.
 
     Raises:
         OmegaConfBaseException: something stands for nothing.
@@ -112,13 +109,13 @@ def resolved(values: Mapping[str, Any]) -> dict[str, Any]:
     call = cache(_by_omegaconf)
     try:
         return cast("dict[str, Any]", _each(values, lambda text: _alone(text, call)))
-    except (_AsksTheFileError, OmegaConfBaseException):  # or it is wrong: of the whole OmegaConf says where
+    except (_AsksTheFileError, OmegaConfBaseException):  # or it is wrong: resolving the whole, OmegaConf reports where
         whole = OmegaConf.create(dict(values))
         return cast("dict[str, Any]", OmegaConf.to_container(whole, resolve=True))
 
 
 def with_defaults(groups: Mapping[str, Any]) -> dict[str, Any]:
-    """The groups without `_defaults`, whose blocks lie below those that name them: `_defaults: sampler`.
+    """Return the groups without `_defaults`; a block that names defaults (`_defaults: sampler`) is merged over them.
 
     Raises:
         ValueError: a block names defaults that are not there.
@@ -134,16 +131,16 @@ def _started(value: Any, place: str, blocks: Mapping[str, Any]) -> Any:
     if DEFAULTS not in value:
         return own
     if (name := value[DEFAULTS]) not in blocks:
-        raise InputError(f"{place} starts from {DEFAULTS} {name!r}: {did_you_mean(str(name), blocks)}")
-    return laid_over(blocks[name], own)
+        raise InputError(f"{place} starts from {DEFAULTS} {name!r}: {meant(str(name), blocks)}")
+    return deep_merge(blocks[name], own)
 
 
 class _AsksTheFileError(Exception):
-    """An interpolation may ask for another value of the file."""
+    """An interpolation refers to another value of the file."""
 
 
 def _alone(text: str, call: Callable[[str], Any]) -> Any:
-    """What a text stands for that asks for nothing of its file."""
+    """Return the value of an interpolation that does not refer to the rest of its file."""
     if _ALONE.search(text):
         raise _AsksTheFileError
     if found := _CALL.fullmatch(text):
@@ -158,7 +155,7 @@ def _by_omegaconf(text: str) -> Any:
 
 
 def _each(value: Any, resolve: Callable[[str], Any]) -> Any:
-    """The value with every text in it that has `${` resolved."""
+    """Return the value with every string in it that contains `${` resolved."""
     if isinstance(value, str):
         return resolve(value) if "${" in value else value
     if isinstance(value, Mapping):
@@ -170,8 +167,8 @@ def _each(value: Any, resolve: Callable[[str], Any]) -> Any:
 CONF_ERRORS = (YAMLError, OmegaConfBaseException, ValueError, TypeError, AttributeError, OSError)
 
 
-def conf_refused(key: str, error: Exception, files: AbstractFileSystem, paths: Iterable[str]) -> RunRefusedError:
-    """The refusal for an error of reading one kind of configuration.
+def config_error(key: str, error: Exception, files: AbstractFileSystem, paths: Iterable[str]) -> RunRefusedError:
+    """Return the RunRefusedError that explains why one kind of configuration could not be read.
 
     Args:
         key: The kind, as `parameters`.
@@ -194,7 +191,7 @@ def conf_refused(key: str, error: Exception, files: AbstractFileSystem, paths: I
 
 
 def _fault(files: AbstractFileSystem, path: str) -> str | None:
-    """What is wrong with a file by itself; None if nothing is."""
+    """Return what is wrong with a file by itself; None if nothing is."""
     try:
         read(files.cat_file(path).decode("utf8"))
     except UnicodeDecodeError as error:

@@ -1,6 +1,6 @@
-"""Configuration: one loader per run, which pipelines ask for what must be known before a graph can be built.
+"""Configuration: one loader per run, and the parameters that must be known before a graph can be built.
 
-How many rounds an algorithm has decides its graph. `pipeline.py` files read that from `active_parameters()`, so that
+The number of rounds of an algorithm decides its graph. `pipeline.py` files read it from `active_parameters()`, so that
 `kedro run --params popri.rounds=5`, `--env paper`, `kedro viz run --params ...` and `kedro registry list` all agree.
 """
 
@@ -29,8 +29,8 @@ from fedtext.params.corpus import Corpus, as_openings, is_described
 from fedtext.params.generation import TEXT
 from fedtext.system.errors import FedtextError, InputError, did_you_mean
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.conf_files import CONF_ERRORS, DEFAULTS, conf_refused, laid_over, read, resolved, with_defaults
-from fedtext.wiring.tracking_server import said, tracked_at
+from fedtext.wiring.conf_files import CONF_ERRORS, DEFAULTS, config_error, deep_merge, read, resolved, with_defaults
+from fedtext.wiring.tracking_server import complete_tracking, without_nulls
 
 DEFAULT_DATA_ROOT = "data"
 TRACKING_ROOT = "FEDTEXT_TRACKING_ROOT"  # environment: the data root whose MLflow records to use in place of one's own
@@ -47,26 +47,26 @@ class ProjectConfigLoader(OmegaConfigLoader):
     """Kedro's loader with twelve additions.
 
     - Files are read as plain values, and only what has `${` is resolved (fedtext.wiring.conf_files).
-    - A block of parameters that says `_defaults: NAME` starts from the block of that name below `_defaults`.
-    - Entries and claims of comparisons stand in a folder `compare`, a file a paper.
+    - A block of parameters with `_defaults: NAME` starts from the block of that name below `_defaults`.
+    - Entries and claims of comparisons lie in a folder `compare`, one file for each paper.
     - The newest loader is `active`, for `active_parameters()`.
-    - Environments are laid over the base key by key (all but the catalog), not file by file; `local` may be
+    - Environments are merged over the base key by key (all but the catalog), not file by file; `local` may be
       absent. All lie in a directory or in an archive.
-    - A mistake in a file is one sentence.
+    - A mistake in a file gives an error of one sentence.
     - `${data_root:}` is the absolute directory that this run reads and writes: `--params data_root=DIR`, else the
       global `data_root`; a relative path starts at the project.
     - `${tracking_root:}` is where MLflow's records lie: the data root, or that which the environment variable
       FEDTEXT_TRACKING_ROOT names; `${tracking_uri:}` is the same directory as a URI. What mlflow.yml makes of them
       is completed (fedtext.wiring.tracking_server).
-    - `${description:}` says what the texts are: `corpus.description` of the command line, else the global
+    - `${description:}` describes the texts: `corpus.description` of the command line, else the global
       `generation.description`; for the docstrings, that of the global `generation.docstrings` where neither is given.
-    - `${prompt:}` says how generators are asked: `generation.prompt` of the command line, else the global; else for the
+    - `${prompt:}` is the prompt template: `generation.prompt` of the command line, else the global; else for the
       docstrings that of `generation.docstrings`, for other texts `list`. `${prompt_alone:}` is the same where there are
       no examples yet: a page, or `chat`. `${drawn:temperature}` and `${drawn:repetition_penalty}` are those of the
-      form (`,alone`: where there are no examples yet), `${examples:}` is whether it shows public texts.
+      template (`,alone`: where there are no examples yet), `${examples:}` is whether it shows public texts.
     - `${openings:}` are the words that texts begin with: `corpus.openings` of the command line, else the global.
     - Credentials of `conf/local` hold in every environment: of all folders it alone is kept out of the repository.
-    - A private catalog entry is not previewed by Kedro-Viz unless it says so, which the privacy flow check refuses.
+    - A private catalog entry is not previewed by Kedro-Viz unless it has `preview: true`, which the flow check refuses.
     """
 
     active: ClassVar[ProjectConfigLoader | None] = None
@@ -77,7 +77,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
         self._raw: tuple[Any, ...] | None = None
         self._read: dict[str, dict[str, Any]] = {}  # Kedro reads the globals while it makes itself
         super().__init__(*args, **kwargs)
-        self._refuse_unknown_environment()
+        self._check_environment()
         register = getattr(OmegaConf, "register_resolver", OmegaConf.register_new_resolver)  # renamed in 2.4
         register("data_root", lambda: str(self.data_root), replace=True)
         register("tracking_root", lambda: str(self.tracking_root), replace=True)
@@ -91,7 +91,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
         ProjectConfigLoader.active = self
 
     def __getitem__(self, key: str) -> dict[str, Any]:
-        """As Kedro's, with the previews of private catalog entries switched off; files are read once."""
+        """Return Kedro's value with the previews of private catalog entries switched off; files are read once."""
         if key != "globals":
             # What is read may ask for these, and Kedro cannot resolve the globals in the midst of that.
             _ = self.data_root, self.description, self.prompt
@@ -101,16 +101,19 @@ class ProjectConfigLoader(OmegaConfigLoader):
         return deepcopy(self._read[key])
 
     def _checked(self, key: str) -> dict[str, Any]:
-        """As Kedro reads it; a mistake in a file is one sentence (fedtext.wiring.conf_files)."""
+        """Return Kedro's value; a mistake in a file becomes a one-sentence error (fedtext.wiring.conf_files)."""
         try:
             return super().__getitem__(key)
-        except (FedtextError, MissingConfigException):  # no file of a kind: Kedro asks for some that need not be there
+        except (
+            FedtextError,
+            MissingConfigException,
+        ):  # no file of a kind: Kedro reads some kinds that need not be there
             raise
         except CONF_ERRORS as error:
-            raise conf_refused(key, error, self._fs, self._files(key)) from error
+            raise config_error(key, error, self._fs, self._files(key)) from error
 
     def _credentials(self) -> dict[str, Any]:
-        """Those of `conf/local`, and over them those of the environment.
+        """Return the credentials of `conf/local`, overridden by those of the environment.
 
         Raises:
             MissingConfigException: there is no file with any, as Kedro expects it.
@@ -131,14 +134,14 @@ class ProjectConfigLoader(OmegaConfigLoader):
         if key == "catalog":
             return _without_private_previews(config)
         if key == "parameters":
-            return cast("dict[str, Any]", laid_over(self._comparisons(), with_defaults(config)))
-        return tracked_at(config, self.tracking_root) if key == "mlflow" else config
+            return cast("dict[str, Any]", deep_merge(self._comparisons(), with_defaults(config)))
+        return complete_tracking(config, self.tracking_root) if key == "mlflow" else config
 
     def _comparisons(self) -> dict[str, Any]:
-        """What conf's folders `compare` have, as parameters: a run of a comparison is judged by what its entries name.
+        """Return the entries and claims of conf's folders `compare`, as parameters.
 
         Raises:
-            InputError: a file says what is neither an entry nor a claim.
+            InputError: a file has a key that is neither an entry nor a claim.
         """
         try:
             found = self._checked("compare")
@@ -149,13 +152,13 @@ class ProjectConfigLoader(OmegaConfigLoader):
         return {"compare": {"entries": found.get("entries") or {}}, "claims": {"judged": found.get("claims") or {}}}
 
     def _merge_configs(self, config: dict[str, Any], env_config: dict[str, Any], key: str, env_path: str) -> Any:
-        above = said(env_config) if key == "mlflow" else env_config
+        above = without_nulls(env_config) if key == "mlflow" else env_config
         if self.merge_strategy.get(key) == "soft":
-            return laid_over(config, above)
+            return deep_merge(config, above)
         return super()._merge_configs(config, above, key, env_path)
 
     def _merge_and_resolve(self, key: str, config_per_file: Mapping[Path, Any]) -> dict[str, Any]:
-        """As Kedro's; a catalog whose types are restricted, and credentials, are OmegaConf's own."""
+        """Merge and resolve as Kedro does; restricted catalog types and credentials are left to OmegaConf."""
         if key == "credentials" or (key == "catalog" and self.restrict_runtime_params_type_selection):
             wrapped = {path: OmegaConf.create(config) for path, config in config_per_file.items()}
             return cast("dict[str, Any]", super()._merge_and_resolve(key, wrapped))
@@ -163,7 +166,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
             *config_per_file.values(),
             *([self.runtime_params or {}] if key == "parameters" and config_per_file else []),
         ]
-        found = resolved(reduce(laid_over, files, {}))
+        found = resolved(reduce(deep_merge, files, {}))
         return found if key == "parameters" else {name: value for name, value in found.items() if name[:1] != "_"}
 
     def _files(self, key: str) -> Iterator[str]:
@@ -171,14 +174,14 @@ class ProjectConfigLoader(OmegaConfigLoader):
             yield from map(str, self._found(self._get_conf_env_path(folder), self.config_patterns[key]))
 
     def _found(self, folder: str, patterns: Iterable[str]) -> list[Path]:
-        """Files of an environment of one kind: `parameters.yml`, `parameters_x.yml`, `parameters/x.yml`."""
+        """Return the files of one kind in an environment: `parameters.yml`, `parameters_x.yml`, `parameters/x.yml`."""
         paths = {Path(path) for pattern in patterns for path in self._fs.glob(f"{Path(folder).as_posix()}/{pattern}")}
         shown = [path for path in paths if not (self.ignore_hidden and self._is_hidden(str(path)))]
         return sorted(path for path in shown if self._is_valid_config_path(path))
 
     @staticmethod
     def _initialise_filesystem_and_protocol(conf_source: str) -> tuple[AbstractFileSystem, str]:
-        """As Kedro's.
+        """Open the configuration source as Kedro does.
 
         Raises:
             RunRefusedError: an archive cannot be opened.
@@ -192,7 +195,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
             ) from None
 
     def _get_conf_env_path(self, env: str) -> str:
-        """As Kedro's; an archive has the environments at its top, or in any one folder there."""
+        """Return the folder of an environment, which an archive has at its top or in any one folder there."""
         if self._protocol not in ARCHIVES:
             return str(super()._get_conf_env_path(env))
         tops = ["", *(f"{top}/" for top in self._fs.ls("", detail=False))]
@@ -206,7 +209,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
         processed_files: set[Path],
         read_environment_variables: bool | None = False,
     ) -> dict[Path, Any]:
-        """As Kedro's, without wrapping; the folder of one's own (`local`), which git leaves out, may be absent."""
+        """Read a folder as Kedro does, without wrapping; the `local` folder, which git leaves out, may be absent."""
         own = not self.env and conf_path == self._get_conf_env_path(self.default_run_env)
         if not self._fs.isdir(Path(conf_path).as_posix()):
             if own:
@@ -223,7 +226,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
         return found
 
     def _check_duplicates(self, key: str, config_per_file: dict[Path, Any]) -> None:
-        """As Kedro's, which wants parameters wrapped: no two files of an environment may say the same."""
+        """Raise if two files of an environment define the same key, as Kedro does for wrapped parameters."""
         named = {
             path: self._get_all_keys(config) if key in ("parameters", "compare") else set(config)
             for path, config in config_per_file.items()
@@ -233,17 +236,17 @@ class ProjectConfigLoader(OmegaConfigLoader):
                 raise ValueError(f"Duplicate keys found in {one} and {other}: {', '.join(twice)[:100]}")
 
     def _read_raw_config(self, key: str) -> Any:
-        """As Kedro's; parameters are read once, though they are asked for before they can be resolved."""
+        """Read raw configuration as Kedro does; parameters, which are needed before they are resolved, once."""
         if key != "parameters":
             return super()._read_raw_config(key)
         if self._raw is None:
             self._raw = super()._read_raw_config(key)
         return self._raw
 
-    def _refuse_unknown_environment(self) -> None:
-        """Raises RunRefusedError where base or environment has no folder; Kedro would say so with a traceback.
+    def _check_environment(self) -> None:
+        """Raise RunRefusedError if base or environment has no folder; Kedro would raise with a traceback.
 
-        Of a place on the network Kedro finds out itself.
+        Kedro itself checks places on the network.
         """
         if self._protocol not in ("file", *ARCHIVES):
             return
@@ -266,12 +269,12 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
-        """All parameters of the run, read once; not validated yet."""
+        """All parameters of the run, read once and not validated yet."""
         return self["parameters"]
 
     @property
     def tracking(self) -> dict[str, Any]:
-        """What mlflow.yml says; nothing where there is none."""
+        """The content of mlflow.yml; empty if there is none."""
         try:
             return self["mlflow"]
         except MissingConfigException:
@@ -279,13 +282,13 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     @property
     def project_path(self) -> Path:
-        """The Kedro project around `conf`, or, for a `--conf-source` outside of one, the working directory's."""
+        """The Kedro project around `conf`, or the working directory's for a `--conf-source` outside of a project."""
         around = Path(self.conf_source).resolve().parent
         return Path(find_kedro_project(around) or find_kedro_project(Path.cwd()) or around)
 
     @property
     def named_source(self) -> str | None:
-        """Where the configuration lies, for another process; None where that is the project's own folder."""
+        """The place of the configuration, for another process; None if it is the project's own folder."""
         here = Path(self.conf_source)
         if here.resolve() == (self.project_path / settings.CONF_SOURCE).resolve():
             return None
@@ -306,7 +309,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     @cached_property
     def description(self) -> str | None:
-        """What the texts are, in the plural; None where nobody says so."""
+        """A description of the texts in the plural; None if none is given."""
         given = (self.runtime_params or {}).get("corpus")
         if isinstance(given, Mapping) and "description" in given:
             return cast("str | None", given["description"])
@@ -314,7 +317,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     @cached_property
     def prompt(self) -> str:
-        """How generators are asked for a text: the name of a form, or a page."""
+        """The name of the prompt template with which generators are queried."""
         given = (self.runtime_params or {}).get("generation")
         asked = given.get("prompt") if isinstance(given, Mapping) else None
         return str(asked or self._stated("prompt") or "list")
@@ -329,15 +332,15 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     @property
     def _prompt_alone(self) -> str:
-        """How a generator is asked where there are no examples yet."""
+        """Return the prompt template for a generator without examples yet."""
         return self.prompt if TEXT in self.prompt else "chat"
 
     def _drawn(self, name: str, where: str = "") -> float:
-        """A number by which texts are drawn: what the globals say of all, else of those asked for in this form.
+        """Return a sampling setting of the generator: the global one, else the prompt template's.
 
         Args:
             name: `temperature` or `repetition_penalty`.
-            where: `alone`: where there are no examples yet.
+            where: `alone` for prompts without examples, else empty.
         """
         stated = self["globals"]["generation"]
         given = (self.runtime_params or {}).get("generation")
@@ -347,11 +350,11 @@ class ProjectConfigLoader(OmegaConfigLoader):
         return next(float(value) for value in (own, stated.get(name), by_form[name]) if value is not None)
 
     def _writes_public_text(self) -> bool:
-        """Whether the generator writes the public text from a description: it is not shown its own texts again."""
+        """Return whether the generator writes the public text itself: its own texts are then not shown to it again."""
         return is_described(self._corpus("public_path"), self.description)
 
     def _stated(self, name: str) -> str | None:
-        """What the globals say of the texts; of docstrings, what they say of those where they say nothing of all."""
+        """Return a global about the texts; for docstrings, the docstrings' own where the general one is not set."""
         stated = self["globals"].get("generation") or {}
         told: str | None = stated.get(name)
         if told is None and self._source() == "docstrings":
@@ -359,12 +362,12 @@ class ProjectConfigLoader(OmegaConfigLoader):
         return told
 
     def _source(self) -> str | None:
-        """`corpus.source`, of which a string is made."""
+        """Return `corpus.source`."""
         found = self._corpus("source")
         return None if found is None else str(found)
 
     def _corpus(self, name: str) -> object:
-        """A parameter of the corpus as the command line, the environment or the base says it, not resolved yet."""
+        """Return an unresolved corpus parameter: the command line's, else the environment's, else the base's."""
         given = (self.runtime_params or {}).get("corpus")
         if isinstance(given, Mapping) and name in given:
             return given[name]
@@ -376,18 +379,18 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     @cached_property
     def groups(self) -> frozenset[str]:
-        """Names of the groups of parameters that the configuration's files have, whoever asks for them."""
+        """Names of all parameter groups in the configuration's files, whether or not a pipeline uses them."""
         return frozenset(str(name) for file in self._parameter_files for name in file) - {DEFAULTS}
 
     @cached_property
     def _parameter_files(self) -> tuple[dict[str, Any], ...]:
-        """The files with parameters as they stand, wherever they lie, those of the environment first."""
+        """The unresolved parameter files, wherever they lie, those of the environment first."""
         try:
             base, own, *_ = self._read_raw_config("parameters")
         except MissingConfigException:
             return ()
         except CONF_ERRORS as error:
-            raise conf_refused("parameters", error, self._fs, self._files("parameters")) from error
+            raise config_error("parameters", error, self._fs, self._files("parameters")) from error
         return tuple(files[path] for files in (own, base) for path in sorted(files))
 
     @property
@@ -405,18 +408,18 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
 
 def active_loader() -> ProjectConfigLoader:
-    """The loader of the newest session, or, where there is none (`kedro registry list`), for `conf` and `KEDRO_ENV`."""
+    """Return the newest session's loader; without one (`kedro registry list`), that for `conf` and `KEDRO_ENV`."""
     # A loader is a dictionary that starts out empty, and so false.
     return loader_for(None, {}) if ProjectConfigLoader.active is None else ProjectConfigLoader.active
 
 
 def active_parameters() -> dict[str, Any]:
-    """Parameters of the current run, or, where no session exists, those of `conf` and `KEDRO_ENV`."""
+    """Return the parameters of the current run, or, without a session, those of `conf` and `KEDRO_ENV`."""
     return active_loader().parameters
 
 
 def active_group(name: str) -> dict[str, Any]:
-    """One group of parameters, which a graph needs before Kedro has validated any parameter.
+    """Return one group of parameters, which a graph needs before Kedro has validated any parameter.
 
     Raises:
         ValueError: it was given one value in place of its parameters.
@@ -428,7 +431,7 @@ def active_group(name: str) -> dict[str, Any]:
 
 
 def corpus_is_public(parameters: Mapping[str, Any] | None = None) -> bool:
-    """Whether the text to protect is a public stand-in, by the active or the given parameters; a faulty one is not."""
+    """Return whether the corpus is a public stand-in for private text; if its parameters are faulty, it is not."""
     given = active_parameters() if parameters is None else parameters
     try:
         return Corpus.model_validate(given.get("corpus") or {}).is_public
@@ -437,7 +440,7 @@ def corpus_is_public(parameters: Mapping[str, Any] | None = None) -> bool:
 
 
 def active_rounds(algorithm: str) -> int:
-    """Declared number of rounds, which a graph needs before Kedro has validated any parameter.
+    """Return the declared number of rounds, which a graph needs before Kedro has validated any parameter.
 
     Raises:
         ValueError: it is not a whole number of at least 1, or beyond what a graph can hold.
@@ -452,12 +455,12 @@ def active_rounds(algorithm: str) -> int:
 
 
 def active_data_root() -> Path:
-    """Absolute data root of the current run, or, where no session exists, that of `conf` and `KEDRO_ENV`."""
+    """Return the absolute data root of the current run, or, without a session, that of `conf` and `KEDRO_ENV`."""
     return active_loader().data_root
 
 
 def privacy_class(name: str, entry: dict[str, Any]) -> str | None:
-    """`private`, `released` or `public` as the catalog entry says, `private` for names that begin so, else None."""
+    """Return the privacy class that the catalog entry declares, `private` for names that begin so, else None."""
     stated: str | None = ((entry.get("metadata") or {}).get("fedtext") or {}).get("privacy")
     if stated is None and is_private_name(name):
         return "private"
@@ -465,12 +468,12 @@ def privacy_class(name: str, entry: dict[str, Any]) -> str | None:
 
 
 def is_private_name(name: str) -> bool:
-    """Whether a data set is private by its name, as all private ones are."""
+    """Return whether a data set is private by its name, as all private ones are."""
     return name.rpartition(".")[2].startswith("private_")
 
 
 def loader_for(env: str | None, parameters: dict[str, Any]) -> ProjectConfigLoader:
-    """The loader that a session with these options would make; it is the active one."""
+    """Return the loader that a session with these options would make; it becomes the active one."""
     from kedro.framework.project import PACKAGE_NAME
 
     package = Path(str(import_module(PACKAGE_NAME or "fedtext").__file__))

@@ -1,4 +1,4 @@
-"""What a run says: its stages on the console (conf/logging.yml), everything in a file of the data root."""
+"""A run's output: its stages on the console (conf/logging.yml), the full log in a file of the data root."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ LOG_FILE = "run.log"
 FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
 
-def say(line: str) -> None:
-    """A line for whoever watches the run."""
+def echo(line: str) -> None:
+    """Print a line on the console."""
     logging.getLogger(STAGES).info("%s", line)
 
 
 @contextmanager
-def written_down(folder: Path) -> Iterator[Path]:
-    """Appends all that is logged to a file in `folder`, Python's warnings too; the file is its owner's alone."""
+def logged_to_file(folder: Path) -> Iterator[Path]:
+    """Append all log messages and Python warnings to a file in `folder` that only its owner can read."""
     path, root = folder / LOG_FILE, logging.getLogger()
     path.touch(mode=0o600)
     handler = logging.FileHandler(path, encoding="utf-8")

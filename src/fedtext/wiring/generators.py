@@ -1,4 +1,4 @@
-"""Several generators in a pipeline: which the configuration names, and how a node asks for them.
+"""Several generators in a pipeline: which ones the configuration names, and how a node takes them as inputs.
 
 A node of which one parameter is `**generators: Generator` takes them all:
 
@@ -18,7 +18,7 @@ PREFIX = "plm_"  # of the catalog entry of every one
 
 
 def active_generators() -> tuple[str, ...]:
-    """Names of the generators in `models.plms`, in alphabetical order; one whose source is null is left out.
+    """Return the names of the generators in `models.plms`, sorted; one whose source is null is left out.
 
     Raises:
         RunRefusedError: It is not a mapping, or a name is no word that can name an argument.
@@ -32,22 +32,22 @@ def active_generators() -> tuple[str, ...]:
 
 
 def generator_describes() -> bool:
-    """Whether public texts that a description asks for are written by the run's one `generator`."""
+    """Return whether the run's one `generator` writes the public texts from a description."""
     return _sources("describer") in (None, _sources("generator"))
 
 
 def _sources(role: str) -> Any:
-    """What the command line, else the configuration, names for a role of `models`."""
+    """Return the source of a role of `models`: the command line's, else the configuration's."""
     loader = active_loader()
     given: Any = (loader.runtime_params or {}).get("models") or {}
     return given.get(role) or loader["globals"]["models"][role]
 
 
 def generator_inputs(names: Iterable[str] | None = None) -> dict[str, str]:
-    """Inputs of a node by name of the generator: the catalog entry `plm_NAME` of each; None: of all that are named."""
+    """Return a node's inputs for the named generators: the catalog entry `plm_NAME` of each; None: of all."""
     return {name: f"{PREFIX}{name}" for name in (active_generators() if names is None else names)}
 
 
 def all_generator_inputs() -> dict[str, str]:
-    """As `generator_inputs`; the one `generator` of the run where `models.plms` names none."""
+    """Return the inputs as `generator_inputs` does, or the run's one `generator` if `models.plms` names none."""
     return generator_inputs() or {"generator": "generator"}

@@ -1,4 +1,4 @@
-"""Nodes that read what a user named: a pipeline names them by these, and so does what looks at it before a run."""
+"""Names of the nodes that read a user's files, for pipelines and for the checks before a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Reader(StrEnum):
-    """What each reads is said by its function; a pipeline's namespace may stand before the name."""
+    """Name of a node that reads a user's file; a pipeline's namespace may stand before it."""
 
     TABLE = "read_private_table"
     PUBLISHED = "read_private_published"
@@ -27,6 +27,6 @@ OF_OWN_TEXT = frozenset({Reader.TABLE, Reader.PUBLISHED, Reader.SNAPSHOT})  # pr
 
 
 def readers(pipeline: Pipeline) -> set[Reader]:
-    """Those among a pipeline's nodes."""
+    """Return the readers among a pipeline's nodes."""
     names = {node.name.rpartition(".")[2] for node in pipeline.nodes}
     return {reader for reader in Reader if reader in names}

@@ -1,7 +1,4 @@
-"""Plain `kedro run` resumes: the same command after a kill, a change or a deletion does what is left, and no more.
-
-Which folders of a data root hold private data, by the catalog.
-"""
+"""The runner: plain `kedro run` resumes, so after a kill, a change or a deletion it runs only what is left."""
 
 from __future__ import annotations
 
@@ -29,23 +26,23 @@ from fedtext.privacy.registry import Registry
 from fedtext.privacy.tags import Tag
 from fedtext.resuming.decision import Resumption
 from fedtext.resuming.records import DataRootBusyError, Store
-from fedtext.system.cores import keep_freed_memory, return_freed_memory
+from fedtext.system.cores import give_freed_memory_back, keep_freed_memory
 from fedtext.system.errors import FedtextError
 from fedtext.system.folders import make_own_folder, own_temporary_folder
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.account import Account, NodeBudgetGuard, active_allowance
+from fedtext.wiring.account import DataSetBudget, NodeBudgetGuard, active_allowance
 from fedtext.wiring.config import active_data_root, active_parameters, is_private_name
-from fedtext.wiring.console import say, written_down
+from fedtext.wiring.console import echo, logged_to_file
 from fedtext.wiring.guard import Guard
 from fedtext.wiring.guard.catalog import dataset_classes, entry, place
-from fedtext.wiring.made_with import facts_in, told
+from fedtext.wiring.made_with import facts_in, report_facts
 from fedtext.wiring.stages import Clock, in_order, stages
 from fedtext.wiring.trial import check_servers
 from fedtext.wiring.unit_identity import RECORDS, active_rules, units_known_by
 
 
 def private_folders(pipeline: Pipeline, catalog: DataCatalog, data_root: Path) -> set[Path]:
-    """The data root's own folders, as `03_primary`, below which a private data set of the pipeline lies."""
+    """Return the data root's own folders, as `03_primary`, below which a private data set of the pipeline lies."""
     root, resolver = data_root.resolve(), catalog.config_resolver
     classes = dataset_classes(pipeline.datasets(), resolver)
     places = (place(entry(name, resolver)) for name, privacy in classes.items() if privacy == "private")
@@ -54,16 +51,16 @@ def private_folders(pipeline: Pipeline, catalog: DataCatalog, data_root: Path) -
 
 
 class RunInterruptedError(RunRefusedError):
-    """Ctrl-C: an exception like others, so that Kedro tells the hooks that the run has ended."""
+    """Ctrl-C as an ordinary exception, so that Kedro reports to the hooks that the run has ended."""
 
     exit_code = 130  # what shells give for it
 
 
 class ResumableRunner(SequentialRunner):
-    """One node after the other, leaving out those whose outputs are up to date (fedtext.resuming.decision).
+    """Runs one node after the other, leaving out those whose outputs are up to date (fedtext.resuming.decision).
 
     A node is recorded as done after its last output was saved. Datasets are saved whole (fedtext.datasets), so a kill
-    at any moment loses the node at work and nothing else. Outputs that nobody saves are made again when a node reads
+    at any moment loses the node at work and nothing else. Outputs that are not saved are made again when a node reads
     them.
 
     Args:
@@ -99,16 +96,16 @@ class ResumableRunner(SequentialRunner):
                 execute(maker)
             resumption.begin(node)
             began = time.perf_counter()
-            gate = account.gate(node.name, releases=Tag.RELEASE in node.tags)
+            gate = account.guard_of(node.name, releases=Tag.RELEASE in node.tags)
             private = any(map(is_private_name, (*node.inputs, *node.outputs)))
             guarded = guard.around(node)
-            with resumption.watching(guarded) as watched, guarding(gate), _for_the_owner_alone(node), guard.datasets():
+            with resumption.watching(guarded) as watched, guarding(gate), _private_umask(node), guard.datasets():
                 Task(watched, catalog, self._is_async, hook_manager, run_id).execute()
             seconds = time.perf_counter() - began
             clock.end(node, seconds)
             ran.add(node.name)
-            gate.tell()
-            # How long private data take to work on depends on them: of a private corpus nobody is told.
+            gate.log_repeats()
+            # The time that a node takes depends on its private data, so it is not recorded for a private corpus.
             resumption.commit(node, seconds=seconds if account.public or not private else None)
 
         keep_freed_memory()
@@ -116,37 +113,37 @@ class ResumableRunner(SequentialRunner):
         readers = Counter(chain.from_iterable(node.inputs for node in pipeline.nodes))
         total, ran = len(pipeline.nodes), set[str]()
         kept = pipeline.inputs() | pipeline.outputs()
-        account = _account(data_root, pipeline)
+        account = _data_set_budget(data_root, pipeline)
         opened: list[Ledger] = []
         order = in_order(pipeline)
         for folder in private_folders(pipeline, cast(DataCatalog, catalog), data_root):
             make_own_folder(folder)  # before a public result opens it to all
-        with self._store(data_root) as store, written_down(store.root), own_temporary_folder() as temporary:
-            guard = Guard(cast(DataCatalog, catalog), data_root, active_parameters(), _passed, temporary)
+        with self._store(data_root) as store, logged_to_file(store.root), own_temporary_folder() as temporary:
+            guard = Guard(cast(DataCatalog, catalog), data_root, active_parameters(), _releases_of_node, temporary)
             clock = Clock(order, stages(pipeline), store.seconds())
             package, made = project.PACKAGE_NAME or "fedtext", _made_by_any()
             resumption = Resumption(pipeline, cast(DataCatalog, catalog), store, package, made)
             for position, node in enumerate(order, start=1):
-                _tell_facts(resumption, node, cast(DataCatalog, catalog))
+                _give_facts(resumption, node, cast(DataCatalog, catalog))
                 if (reason := resumption.reason_to_run(node)) is not None:
-                    _refuse_mixture(resumption, node)
-                    if not ran:  # a finished run asks nobody
+                    _check_same_parameters(resumption, node)
+                    if not ran:  # once; a run with nothing left to do queries no server
                         check_servers(pipeline, cast(DataCatalog, catalog), active_parameters())
                     if (line := clock.begin(node)) is not None:
-                        say(line)
+                        echo(line)
                     self._logger.info("Node %d of %d, %s: %s", position, total, node.name, reason)
                     self._execute_or_explain(execute, node)
                 if Tag.BUDGET in node.tags:
                     opened += _ledgers(node, catalog)
-                if Tag.BUDGET in node.tags or _tell_whose(account, node, catalog, anew=node.name in ran):
+                if Tag.BUDGET in node.tags or _record_people(account, node, catalog, anew=node.name in ran):
                     for ledger in opened:
                         account.validate_plan(ledger)
                 readers.subtract(node.inputs)
                 for name in (set(node.inputs) | set(node.outputs)) - kept:
                     if readers[name] < 1:
                         catalog.release(name)
-                return_freed_memory()
-            store.record_run(node.name for node in pipeline.nodes)
+                give_freed_memory_back()
+            store.note_run(node.name for node in pipeline.nodes)
         self._logger.info("Ran %d nodes of %d; the others are up to date in %s", len(ran), total, data_root)
 
     @contextmanager
@@ -161,25 +158,25 @@ class ResumableRunner(SequentialRunner):
         try:
             execute(node)
         except FedtextError:
-            raise  # its sentence says what to do
+            raise  # its message has the remedy
         except Exception:
             self._logger.error("%s failed. What was done before it is kept: run the same command to resume", node.name)
             raise
 
 
 def _made_by_any() -> set[str]:
-    """Names of all that a pipeline of the project makes."""
+    """Return the names of all data sets that a pipeline of the project makes."""
     return set().union(*(pipeline.all_outputs() for pipeline in project.pipelines.values()))
 
 
-def _tell_facts(resumption: Resumption, node: Node, catalog: DataCatalog) -> None:
-    """Tells the report that `node` writes what made its inputs."""
+def _give_facts(resumption: Resumption, node: Node, catalog: DataCatalog) -> None:
+    """Give the report that `node` writes the facts of the nodes that made its inputs."""
     if (facts := facts_in(node.inputs, catalog)) is not None:
-        facts.add_facts(told(node, resumption.made_with(node)))
+        facts.tell(report_facts(node, resumption.made_with(node)))
 
 
-def _refuse_mixture(resumption: Resumption, node: Node) -> None:
-    """Raises RunRefusedError for a report at other values than those that made what it reports on."""
+def _check_same_parameters(resumption: Resumption, node: Node) -> None:
+    """Raise RunRefusedError for a report with other parameters than those that made its inputs."""
     if Tag.REPORT not in node.tags or not (others := resumption.contradictions(node)):
         return
     name, values = next(iter(others.items()))
@@ -197,15 +194,15 @@ def _active(name: str) -> Any:
     return value
 
 
-def _passed() -> Sequence[Release]:
-    """What went through the doors since the node at work began."""
+def _releases_of_node() -> Sequence[Release]:
+    """Return the releases since the node at work began."""
     gate = current()
     return gate.passed if isinstance(gate, NodeBudgetGuard) else ()
 
 
 @contextmanager
-def _for_the_owner_alone(node: Node) -> Iterator[None]:
-    """Private files can be read by whoever runs the node, and by nobody else."""
+def _private_umask(node: Node) -> Iterator[None]:
+    """Restrict new private files to the user who runs the node."""
     if not any(map(is_private_name, node.outputs)):
         yield
         return
@@ -216,21 +213,21 @@ def _for_the_owner_alone(node: Node) -> Iterator[None]:
         os.umask(before)
 
 
-def _account(data_root: Path, graph: Pipeline) -> Account:
-    """What the data set may spend, by the active parameters, and what it has spent."""
+def _data_set_budget(data_root: Path, graph: Pipeline) -> DataSetBudget:
+    """Return the budget of the data set, by the active parameters, and its past releases."""
     declared = active_allowance()
     history = History(data_root, registry=None if declared.public else Registry())
     history.restore()
-    return Account(history=history, public=declared.public, total=declared.total, rules=active_rules(graph))
+    return DataSetBudget(history=history, public=declared.public, total=declared.total, rules=active_rules(graph))
 
 
 def _ledgers(node: Node, catalog: CatalogProtocol[Any, Any]) -> list[Ledger]:
-    """Those that the node has opened."""
+    """Return the ledgers that the node has opened."""
     return [ledger for name in node.outputs if isinstance(ledger := catalog.load(name), Ledger)]
 
 
-def _tell_whose(account: Account, node: Node, catalog: CatalogProtocol[Any, Any], *, anew: bool) -> bool:
-    """Tells the history whose text the node has read, before anything of it is released; true if it did.
+def _record_people(account: DataSetBudget, node: Node, catalog: CatalogProtocol[Any, Any], *, anew: bool) -> bool:
+    """Record in the history whose text the node has read, before any release of it; return whether it did.
 
     `anew`: the node ran, so that it may have read other text than before.
     """

@@ -1,6 +1,6 @@
-"""Whoever starts a run - `kedro run`, a script, a notebook - has it resumed, guarded and refused in one sentence.
+"""Kedro's session with resumed, guarded runs and one-sentence errors, for `kedro run`, scripts and notebooks.
 
-What a command chooses of the graph: names of pipelines, nodes, tags, data sets and versions, and what they meant.
+It checks the names of pipelines, nodes, tags, data sets and versions that a command chooses, with suggestions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OPTIONS = {  # of `kedro run` by what Kedro calls them, and the kind of name tha
 
 
 def check_pipelines(names: Sequence[str]) -> None:
-    """Raises RunRefusedError for a name that no registered pipeline has."""
+    """Raise RunRefusedError for a name that no registered pipeline has."""
     known = list(project.pipelines.keys())
     for name in names:
         if name not in known:
@@ -46,9 +46,11 @@ def check_pipelines(names: Sequence[str]) -> None:
 
 
 def check_choice(chosen: Mapping[str, Any]) -> None:
-    """Raises RunRefusedError for what is not in the graph, or if nothing is left; `chosen` is as Kedro's `run` has it.
+    """Raise RunRefusedError for a name that is not in the graph, or if nothing is left.
 
-    It costs nothing where nothing is wrong: it is asked once Kedro has failed to choose.
+    `chosen` has the arguments of Kedro's `run`.
+
+    It is called only once Kedro has failed to choose.
     """
     names = chosen.get("pipeline_names") or ["__default__"]
     check_pipelines(names)
@@ -94,22 +96,22 @@ OF_ENTRIES = (
 
 
 def resume_in_every_session() -> None:
-    """Makes `ResumableRunner` the default of Kedro's own sessions too, which have no setting for it."""
+    """Make `ResumableRunner` the default of Kedro's own sessions too, which have no setting for it."""
     for module in (session, service_session):
         module.SequentialRunner = ResumableRunner  # type: ignore[attr-defined]
 
 
 class SessionHook:
-    """What a session of any class needs before its graph is built."""
+    """Prepares a session of any class before its graph is built."""
 
     @hook_impl(tryfirst=True)
     def after_context_created(self) -> None:
-        """Parameters decide the graph: one that an earlier run of this process built may be another run's."""
+        """Clear cached graphs: parameters decide the graph, and one that this process built may be another run's."""
         project.pipelines.configure(f"{project.PACKAGE_NAME}.pipeline_registry")
 
 
 def _refusal(error: Exception) -> RunRefusedError | None:
-    """What a user is told instead of a traceback; None where only a traceback helps."""
+    """Return the error for a user in place of a traceback; None if only a traceback helps."""
     if isinstance(error, ParameterValidationError):
         models = TypeExtractor(dict(project.pipelines)).extract_types_from_pipelines()
         faults = parameter_faults(active_parameters(), models) or [str(error)]
@@ -126,22 +128,22 @@ def _refusal(error: Exception) -> RunRefusedError | None:
 
 
 def _in_one_line(error: Exception) -> str:
-    """What Kedro says of a catalog entry, without its hints."""
+    """Return Kedro's message about a catalog entry, without its hints."""
     return " ".join(str(error).partition("Hint:")[0].split())
 
 
 class ResumableSession(KedroSession):
-    """Kedro's session with `ResumableRunner` in place of the plain sequential one, whoever starts the run.
+    """Kedro's session with `ResumableRunner` in place of the plain sequential one.
 
-    `kedro run --runner ThreadRunner` runs without records: the next plain run then repeats what it cannot vouch for. A
-    run that releases private data is refused there (fedtext.wiring.hooks.preflight): nothing would remember it.
+    `kedro run --runner ThreadRunner` runs without records: the next plain run then repeats what has no record. A run
+    that releases private data is refused there (fedtext.wiring.hooks.preflight): its releases would not be recorded.
     """
 
     def run(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """As Kedro's `run`; the default runner and a literal `SequentialRunner` resume.
+        """Run as Kedro does; the default runner and a literal `SequentialRunner` resume.
 
         Raises:
-            RunRefusedError: something that a user can put right; the error it was first is its cause.
+            RunRefusedError: An error that a user can put right; the original error is its cause.
         """
         runner = kwargs.get("runner") or SequentialRunner()
         if type(runner) is SequentialRunner:

@@ -25,7 +25,7 @@ WORTH_SAYING = 5.0  # seconds that are left
 
 
 class Stage(NamedTuple):
-    """Stages run in this order; `round` is 0 before the first round and infinite after the last."""
+    """A stage of a run; stages run in this order. `round` is 0 before the first round and infinite after the last."""
 
     part: int
     round: float = 0
@@ -35,8 +35,11 @@ AFTERWARDS = Stage(ALGORITHM, math.inf)
 
 
 def stages(pipeline: Pipeline) -> dict[str, Stage]:
-    """The stage of every node, by its name. What refuses a run, and all that this needs, belongs to the first."""
-    refusing = {node.name for tag in (Tag.BUDGET, Tag.CHECK) for node in needed(pipeline, tag)}
+    """Return the stage of every node, by its name.
+
+    Nodes that check a run, and all that these need, belong to the first.
+    """
+    refusing = {node.name for tag in (Tag.BUDGET, Tag.CHECK) for node in with_dependencies(pipeline, tag)}
     makers = {output: node.name for node in pipeline.nodes for output in node.outputs}
     found: dict[str, Stage] = {}
     for node in pipeline.nodes:
@@ -49,23 +52,27 @@ def stages(pipeline: Pipeline) -> dict[str, Stage]:
 
 
 def _follows(node: Node, stage: Stage, need: str) -> bool:
-    """Whether the node goes on with what another algorithm's rounds have made."""
+    """Return whether the node reads what another algorithm's rounds have made."""
     return stage.part == ALGORITHM and stage.round > 0 and need.partition(".")[0] != _algorithm(node)
 
 
-def needed(pipeline: Pipeline, tag: Tag) -> set[Node]:
-    """The nodes with the tag, and all that they stand on."""
+def with_dependencies(pipeline: Pipeline, tag: Tag) -> set[Node]:
+    """Return the nodes with the tag, and all that they depend on."""
     tagged = [node.name for node in pipeline.nodes if tag in node.tags]
     return set(pipeline.to_nodes(*tagged).nodes) if tagged else set()
 
 
 def in_order(pipeline: Pipeline) -> list[Node]:
-    """The pipeline's nodes stage by stage, except that refusals precede long work.
+    """Return the pipeline's nodes stage by stage, except that checks precede long work.
 
     What nodes tagged `budget` need comes first, before private data are read; then what those tagged `check` need,
     which find out whether the data can be used at all.
     """
-    stage, first, second = stages(pipeline), needed(pipeline, Tag.BUDGET), needed(pipeline, Tag.CHECK)
+    stage, first, second = (
+        stages(pipeline),
+        with_dependencies(pipeline, Tag.BUDGET),
+        with_dependencies(pipeline, Tag.CHECK),
+    )
     return sorted(pipeline.nodes, key=lambda node: (node not in first, node not in second, stage[node.name]))
 
 
@@ -79,37 +86,37 @@ def _own(node: Node) -> Stage:
 
 @dataclass
 class Clock:
-    """What the console says of a run's stages, and what is known of the time that its nodes take.
+    """The stage lines of a run on the console, and the recorded times of its nodes.
 
     Attributes:
         nodes: All nodes of the run, in order.
-        stage: Theirs, by name.
+        stage: Their stages, by name.
         earlier: Seconds of nodes that ran here in earlier runs, by name.
     """
 
     nodes: Sequence[Node]
     stage: Mapping[str, Stage]
     earlier: Mapping[str, float]
-    _said: set[Stage | str] = field(default_factory=set)
+    _announced: set[Stage | str] = field(default_factory=set)
     _ran: dict[str, float] = field(default_factory=dict)
 
     def begin(self, node: Node) -> str | None:
-        """The line that announces the node's stage, if it is the first of it that runs.
+        """Return the line that announces the node's stage, if the node is the first of it that runs.
 
         A run without an algorithm, an evaluation or a report has one stage alone: there every node is announced.
         """
         stage = self.stage[node.name]
         step = stage if self._has_stages else node.name
-        if step in self._said:
+        if step in self._announced:
             return None
-        self._said.add(step)
+        self._announced.add(step)
         title = self._title(stage) if self._has_stages else _words(node)
         position = self.nodes.index(node)
         count = f"{position + 1:{len(str(len(self.nodes)))}}/{len(self.nodes)}"
         return f"[{count}] {title}{self._left(position)}"
 
     def end(self, node: Node, seconds: float) -> None:
-        """Note how long the node took: its like of a later round will take as long."""
+        """Note how long the node took: the same node of a later round will take as long."""
         self._ran[node.name] = seconds
 
     @property
@@ -129,7 +136,7 @@ class Clock:
         return f"{names}: {when if stage.round else 'start'}"
 
     def _left(self, position: int) -> str:
-        """How long the nodes from `position` on will take, as far as that is known."""
+        """Return the estimated time of the nodes from `position` on, as far as it is known."""
         nodes = list(self._to_run(self.nodes[position:]))
         likes = {_kind(name): seconds for name, seconds in {**self.earlier, **self._ran}.items()}
         known = [likes[_kind(node.name)] for node in nodes if _kind(node.name) in likes]
@@ -138,7 +145,7 @@ class Clock:
         return f", {'about' if len(known) == len(nodes) else 'more than'} {duration(seconds)} left"
 
     def _to_run(self, nodes: Iterable[Node]) -> Iterable[Node]:
-        """Those without a result, and those that read what runs before them."""
+        """Yield the nodes without a result, and those that read what runs before them."""
         made: set[str] = {name for node in self.nodes if node.name in self._ran for name in node.outputs}
         for number, node in enumerate(nodes):
             if number == 0 or node.name not in self.earlier or _any_in(node.inputs, made):
@@ -147,7 +154,7 @@ class Clock:
 
 
 def duration(seconds: float) -> str:
-    """In words that claim no more than is known: `40 s`, `3 min`, `2.5 h`."""
+    """Format a duration no more exactly than it is known: `40 s`, `3 min`, `2.5 h`."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
@@ -158,12 +165,12 @@ def _algorithm(node: Node) -> str:
 
 
 def _words(node: Node) -> str:
-    """What the node does, by its name."""
+    """Return what the node does in words, by its name."""
     return node.name.rpartition(".")[2].replace("_", " ")
 
 
 def _kind(name: str) -> str:
-    """What a node has in common with its like in other rounds."""
+    """Return the name that a node shares with the same node of other rounds."""
     return ROUND.sub("round", name).replace(".closing.", ".round.")
 
 

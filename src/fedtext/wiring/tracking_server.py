@@ -1,4 +1,4 @@
-"""Where MLflow's records go: what an environment's mlflow.yml means beside conf/base/mlflow.yml."""
+"""Where MLflow's records go: an environment's mlflow.yml, completed from conf/base/mlflow.yml."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUOTED = frozenset("?%")
 
 
 def database_uri(uri: str, root: Path) -> str:
-    """The same database, where the path of `root` has been pasted into a sqlite URI: such a path is quoted.
+    """Return the URI of the same database with the path of `root` quoted, as it was pasted into a sqlite URI.
 
     SQLAlchemy, which reads the URI, decodes the path and ends it at `?`.
     """
@@ -28,10 +28,10 @@ def database_uri(uri: str, root: Path) -> str:
     return f"sqlite+pysqlite:///{quote(path)}"  # the driver is named: of `sqlite:///` MLflow makes a folder undecoded
 
 
-def tracked_at(config: Mapping[str, Any], root: Path) -> dict[str, Any]:
-    """The configuration `mlflow` with what follows from the rest of it.
+def complete_tracking(config: Mapping[str, Any], root: Path) -> dict[str, Any]:
+    """Return the configuration `mlflow` with the values that follow from the rest of it.
 
-    A server keeps artifacts where it wants to, and not below the `root` of whoever runs. The template
+    A server chooses where artifacts lie, which is not below the `root` of the run. The template
     that `kedro mlflow init` writes is for projects whose hooks do not log: kedro-mlflow starts the run again at every
     node, so that nested ones would pile up, and the parameters that it logs beside ours may be long.
     """
@@ -54,19 +54,21 @@ def tracked_at(config: Mapping[str, Any], root: Path) -> dict[str, Any]:
 
 
 def is_remote(uri: object) -> bool:
-    """Whether records go to a server, and not to a file or a database of one's own."""
+    """Return whether records go to a server, and not to a local file or database."""
     return (isinstance(uri, str) and urlsplit(uri).scheme.lower() in SERVERS) or uri in SERVERS
 
 
-def said(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is null: an environment that says nothing of a key leaves it as the base has it."""
+def without_nulls(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the configuration without nulls: a null key of an environment leaves the base's value."""
     return {
-        key: said(value) if isinstance(value, Mapping) else value for key, value in config.items() if value is not None
+        key: without_nulls(value) if isinstance(value, Mapping) else value
+        for key, value in config.items()
+        if value is not None
     }
 
 
 def check_server(uri: object) -> None:
-    """Raises RunRefusedError where records go to a server that cannot be reached."""
+    """Raise RunRefusedError if records go to a server that cannot be reached."""
     parts = urlsplit(uri) if isinstance(uri, str) else None
     if parts is None or parts.scheme not in PORTS:
         return

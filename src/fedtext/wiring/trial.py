@@ -1,4 +1,4 @@
-"""Servers are asked for a text before anything is released: what they list does not show what they answer."""
+"""Servers are tested for a text before any release: the models that they list need not answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ RESPONSES = 2  # a good server too may give an empty one
 
 
 def check_servers(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[str, Any]) -> None:
-    """A server whose texts a release is about, or that writes after one, gives a text, asked as the run will ask it.
+    """Check that each server gives a text, if a release is about its texts or it writes after one.
+
+    The settings are the run's own.
 
     Raises:
         RunRefusedError: one gives none, or an error.
@@ -52,13 +54,13 @@ def _try(name: str, generator: Any, sampler: Sampler) -> None:
 
 
 def _beside(pipeline: Pipeline, name: str) -> list[str]:
-    """Groups of parameters of the nodes that read the data set."""
+    """Return the groups of parameters of the nodes that read the data set."""
     asked = {other for node in pipeline.nodes if name in node.inputs for other in node.inputs}
     return sorted({one.removeprefix("params:").partition(".")[0] for one in asked if one.startswith("params:")})
 
 
 def _samplers(group: Any) -> Iterator[Sampler]:
-    """Every sampler in a group of parameters, which are checked by then."""
+    """Yield every sampler in a group of parameters, which are validated by then."""
     if not isinstance(group, Mapping):
         return
     for key, value in group.items():

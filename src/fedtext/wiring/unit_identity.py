@@ -1,11 +1,10 @@
-"""How a run tells units apart, and by what their people are known in another data root.
+"""The identity of privacy units: how a run tells them apart, and how another data root recognises its people.
 
-How this run tells units apart, as digests for the history: who is whose, who is trained on, what is one record.
+The rules are digests for the history: which client a row belongs to, which clients train, and what one record is. All
+of it is read from parameters. Two runs of equal digests mean the same people and the same records by the same ids;
+different digests tell nothing, and the history accounts for the worst case (fedtext.privacy.spending).
 
-All of it is read from parameters. Two runs of equal digests mean the same people and the same records by the same ids;
-of different ones nothing is known, and the history prices what may be (fedtext.privacy.spending).
-
-By what of a private corpus its people are known in another data root: the ids of clients, and texts.
+Another data root recognises the people of a private corpus by the ids of clients, and by texts.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ PAIRS = "pairs."  # begins the names of data sets of preference pairs; a pair is
 
 
 def active_rules(graph: Pipeline) -> Rules:
-    """Those of the active parameters, for the texts or the preference pairs that `graph` reads."""
+    """Return the rules of the active parameters, for the texts or the preference pairs that `graph` reads."""
     of_pairs = any(name.startswith(PAIRS) for name in graph.datasets())
     return Rules(split=_digest(_split(of_pairs)), spans=_digest("pairs" if of_pairs else _spans()))
 
 
 def _split(of_pairs: bool) -> list[object]:
-    """What decides which client a row is of, and which part a client: pairs without an owner go by their prompts."""
+    """Return what decides a row's client and a client's split: pairs without an owner are split by their prompts."""
     parameters = active_parameters()
     return [parameters.get("partition") or {}, naming(parameters.get("corpus") or {}), of_pairs]
 
 
 def _spans() -> object:
-    """What decides which tokens of a text are one record; of a text's first span alone there is one, however long."""
+    """Return what decides which tokens of a text are one record; a text's first span alone is always one record."""
     chunking = active_parameters().get("chunking") or {}
     if chunking.get("first_only"):
         return "the first of a text"
@@ -54,9 +53,10 @@ RECORDS = "private_records"  # what every corpus is read into, before it is spli
 
 
 def units_known_by(records: pd.DataFrame, parameters: Mapping[str, Any]) -> tuple[set[str], set[str]]:
-    """Ids and texts. Ids are those that a column of a table or the enrolment names: no other ones are anybody's.
+    """Return the ids and texts by which the corpus's people are known.
 
-    They are folded, whatever `corpus.client_ids` says: another file may spell a person in another way.
+    Only ids that a column of a table or the enrolment names are a person's. They are case-folded, whatever
+    `corpus.client_ids` is: another file may spell a person in another way.
     """
     corpus, privacy = parameters.get("corpus") or {}, parameters.get("privacy") or {}
     named = corpus.get("source") == "table" and corpus.get("client_column") is not None

@@ -1,4 +1,4 @@
-"""Namespaces: an algorithm's own part of the graph, and in it T copies of one round, each handing on to the next."""
+"""Namespaces: an algorithm's part of the graph, with T copies of one round, each passing its state to the next."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from fedtext.system.errors import InputError
 
 
 def round_namespace(namespace: str, round_number: int) -> str:
-    """`popri`, 3 -> `popri.round_03`. Two digits at least: a name never changes when the number of rounds does."""
+    """Return the namespace of a round: `popri`, 3 -> `popri.round_03`.
+
+    It has two digits at least: a name never changes when the number of rounds does.
+    """
     return f"{namespace}.round_{round_number:02d}"
 
 
 def round_dataset(namespace: str, round_number: int, name: str) -> str:
-    """Full name of a round's dataset: `popri`, 3, `scores` -> `popri.round_03.scores`."""
+    """Return the full name of a round's dataset: `popri`, 3, `scores` -> `popri.round_03.scores`."""
     return f"{round_namespace(namespace, round_number)}.{name}"
 
 
 @dataclass(frozen=True)
 class Namespace:
-    """A part of the graph whose nodes, data sets and rounds carry its name before theirs.
+    """A part of the graph whose nodes, data sets and rounds have its name as a prefix.
 
     Example:
         `PE = Namespace("pe")` gives `PE("start")`, which is "pe.start", `PE.round(3, "scores")`, which is
@@ -36,15 +39,15 @@ class Namespace:
     name: str
 
     def __call__(self, dataset: str) -> str:
-        """A data set's full name."""
+        """Return a data set's full name."""
         return f"{self.name}.{dataset}"
 
     def round(self, number: int, dataset: str) -> str:
-        """Full name of a data set of one round."""
+        """Return the full name of a data set of one round."""
         return round_dataset(self.name, number, dataset)
 
     def rounds(self, rounds: int, dataset: str) -> list[str]:
-        """Full names of a data set of all rounds, in order."""
+        """Return the full names of a data set of all rounds, in order."""
         return [self.round(number, dataset) for number in range(1, rounds + 1)]
 
     def node(
@@ -56,7 +59,7 @@ class Namespace:
         name: str,
         tags: Tag | None = None,
     ) -> Node:
-        """Kedro's `node` in this namespace; data sets are given by their full names, also those of other namespaces."""
+        """Return Kedro's `node` in this namespace; data sets have full names, also those of other namespaces."""
         given = dict(inputs) if isinstance(inputs, Mapping) else inputs if isinstance(inputs, str | None) else [*inputs]
         made = outputs if isinstance(outputs, str) else [*outputs]
         with warnings.catch_warnings():
@@ -72,24 +75,24 @@ def unroll(
     carried: Mapping[str, str],
     first: Mapping[str, str],
 ) -> Pipeline:
-    """`rounds` namespaced copies of `one_round` in a row.
+    """Return `rounds` namespaced copies of `one_round` in a row.
 
     Args:
         one_round: The pipeline of one round (or a function that makes it), with plain names.
         rounds: T, at least 1.
         namespace: Top-level namespace; copy t lives in `<namespace>.round_<t>`.
-        carried: Input of a round -> output of the round before that feeds it.
+        carried: The loop state: input of a round -> output of the round before that feeds it.
         first: The same inputs -> datasets that feed round 1: dot-free names, or names inside `namespace`.
 
     Parameters and the round's other free inputs are shared: every copy reads them under their own names. Everything a
     round makes is its own: `scores` becomes `popri.round_03.scores`. Which round it is, a round learns from a small
-    state that is itself carried (`{"round": 2}` in, `{"round": 3}` out).
+    state that is itself passed on (`{"round": 2}` in, `{"round": 3}` out).
 
     Example:
         A round reads `state_before` and the shared `prompts`, and writes `candidates` and `state`:
 
             unroll(one_round, rounds=2, namespace="popri", carried={"state_before": "state"},
-                   first={"state_before": "popri_start"})
+                  first={"state_before": "popri_start"})
 
         gives `popri_start -> popri.round_01.state -> popri.round_02.state`, with `popri.round_01.candidates` and
         `popri.round_02.candidates` beside them. `round_dataset("popri", 2, "state")` names the last one.

@@ -29,7 +29,7 @@ from fedtext.privacy.tags import Tag
 from fedtext.system.progress import progress
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard import Guard
-from fedtext.wiring.guard.bound import Known, bound_values
+from fedtext.wiring.guard.bound import KnownStrings, bound_values
 from fedtext.wiring.guard.catalog import is_logged, is_previewed, place
 from fedtext.wiring.guard.leaving import count_outputs, evaluation_outputs
 from fedtext.wiring.guard.parameters import copies, holders, private_files, texts, undeclared
@@ -76,7 +76,7 @@ def test_settings_may_be_bound_and_data_may_not() -> None:
 def test_a_long_text_may_be_bound_if_it_is_a_parameters() -> None:
     labels = "beneficiary_not_allowed " * 10
     parameters = {"task": {"labels": labels}, "compare": {"entries": [{"params": {"noun": TEXT}}]}, "seed": 3}
-    known = Known(parameters=frozenset(texts(parameters)))
+    known = KnownStrings(parameters=frozenset(texts(parameters)))
     assert known.parameters == {labels, TEXT}
     assert bound_values(functools.partial(print, {"task": {"labels": labels}}), known) == ()
     assert bound_values(functools.partial(print, f"{labels} and a client's words"), known)[0].startswith("a text of")
@@ -84,14 +84,14 @@ def test_a_long_text_may_be_bound_if_it_is_a_parameters() -> None:
 
 def test_the_path_of_a_private_file_may_not_be_bound(tmp_path: Path) -> None:
     file = tmp_path / "notes.csv"
-    assert bound_values(functools.partial(print, str(file)), Known(frozenset({file}))) == (
+    assert bound_values(functools.partial(print, str(file)), KnownStrings(frozenset({file}))) == (
         "the path of a private file ('argument 1')",
     )
 
 
 def test_parameters_of_a_run_that_is_started_may_name_a_private_file_and_nothing_else_may(tmp_path: Path) -> None:
     file = tmp_path / "notes.csv"
-    known = Known(frozenset({file}))
+    known = KnownStrings(frozenset({file}))
     given = {"corpus": {"path": str(file)}}
     assert bound_values(functools.partial(print, RunParameters(given)), known) == ()
     assert bound_values(functools.partial(print, given), known)[0].startswith("the path of a private file")

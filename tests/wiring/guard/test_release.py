@@ -35,9 +35,9 @@ SOUND = {
 WRONG = {
     "nothing charged": (OPEN, OPEN, (), {}, "nothing was released"),
     "a door's release that is not charged": (OPEN, OPEN, (ONE,), {}, "with nothing charged"),
-    "a charge that no door made": (OPEN, OPEN.charge(ONE), (), {}, "through the doors went nothing"),
+    "a charge that no door made": (OPEN, OPEN.charge(ONE), (), {}, "but it released nothing"),
     "the same round again": (OPEN.charge(ONE), OPEN.charge(ONE), (ONE,), {}, "with nothing charged"),
-    "earlier charges dropped": (OPEN.charge(ONE), OPEN.charge(TWO), (TWO,), {}, "return the ledger that the door"),
+    "earlier charges dropped": (OPEN.charge(ONE), OPEN.charge(TWO), (TWO,), {}, "return the release mechanism's ledger"),
     "another population": (OPEN, OPEN.charge(ONE).model_copy(update={"population": 10**6}), (ONE,), {}, "population"),
     "unaccounted reads dropped": (OPEN.unaccounted_read("x", "y"), OPEN.charge(ONE), (ONE,), {}, "takes unaccounted"),
     "text": (OPEN, OPEN.charge(ONE), (ONE,), {"shown": "text"}, "a str in 'shown'"),

@@ -1,8 +1,6 @@
-"""Clients' nodes, in one module for every algorithm and one for those that train on the clients' tokens.
+"""Nodes of the clients: the noise key, enrolment, and the embeddings and tokens of the clients' samples.
 
-- Clients' nodes: the noise key, who is enrolled, and the embeddings that any algorithm may ask of.
-- The clients' node of every algorithm that trains the on-device model on their own text.
-- Whose private samples are: the codes of the units that they may be protected as.
+`clients` has them for every algorithm; `tokens_pipeline` adds the one for algorithms that train on the clients' tokens.
 """
 
 from __future__ import annotations
@@ -36,11 +34,11 @@ from fedtext.system.missing import nullable
 
 
 def unit_of(private: pd.DataFrame, unit: Unit) -> np.ndarray:
-    """The code of each sample's client, or of the sample as a record of its own.
+    """Return the integer code of each sample's unit: of its client, or of the sample as a record of its own.
 
     Args:
         private: Samples with `client_id` and `text`, and with `label` where they have one.
-        unit: Which of the two.
+        unit: The unit of privacy.
     """
     ids = private["client_id"].tolist()
     if unit == "client":
@@ -50,7 +48,7 @@ def unit_of(private: pd.DataFrame, unit: Unit) -> np.ndarray:
 
 
 def units_of(private: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Both, as `unit_of` has them. Arrays `client` and `record`."""
+    """Return the codes of both units, arrays `client` and `record`, by `unit_of`."""
     return {unit: unit_of(private, unit) for unit in get_args(Unit)}
 
 
@@ -58,12 +56,12 @@ Arrays = dict[str, np.ndarray]
 
 
 def create_noise_key(noise_seed: int | None) -> NoiseKey:
-    """The run's secret 256-bit key, from the operating system unless the run is a seeded simulation."""
+    """Create the run's secret 256-bit key, from the operating system unless the run is a seeded simulation."""
     return new_noise_key(noise_seed)
 
 
 def declare_population(corpus: Corpus, privacy: Privacy, partition: Partition) -> Population:
-    """How many units are enrolled, by declaration; nothing private is read."""
+    """Return the declared number of enrolled units; nothing private is read."""
     shares = {"validation_share": partition.validation_share, "test_share": partition.test_share}
     number = declared_number(corpus, privacy)
     if privacy.enrolment is None and privacy.sampling == "fixed_size":
@@ -81,7 +79,7 @@ def declare_population(corpus: Corpus, privacy: Privacy, partition: Partition) -
 
 
 def _listed_splits(corpus: Corpus, path: str, partition: Partition) -> dict[str, Split]:
-    """Split of each of the listed clients that a run takes."""
+    """Return the split of each of the listed clients that a run takes."""
     ids = listed_ids(path, corpus.client_ids)
     taken = [one for one in ids if is_selected(one, corpus.max_clients, len(ids))]
     return splits_of(
@@ -90,7 +88,7 @@ def _listed_splits(corpus: Corpus, path: str, partition: Partition) -> dict[str,
 
 
 def _measurable(population: Population, partition: Partition) -> Population:
-    """The population; ValueError if it leaves too few test clients to measure anything by."""
+    """Return the population; raise ValueError if it leaves too few test clients to measure anything."""
     if population.test < FEWEST["test"]:
         raise InputError(
             f"privacy.population is {population.enrolled}, of which partition.test_share {partition.test_share} would "
@@ -103,7 +101,7 @@ def _measurable(population: Population, partition: Partition) -> Population:
 def count_population(
     private_clients: pd.DataFrame, private_samples: pd.DataFrame, privacy: Privacy, partition: Partition
 ) -> Population:
-    """How many units a public corpus has, clients without a sample among them."""
+    """Count the units of a public corpus, clients without a sample among them."""
     if privacy.unit == "client":
         return Population.of_splits(client_splits(private_clients, partition).values(), "counted")
     return Population.of_splits(sample_splits(private_samples, private_clients, partition).tolist(), "counted")
@@ -112,7 +110,7 @@ def count_population(
 def enrol_units(
     private_clients: pd.DataFrame, private_train: pd.DataFrame, corpus: Corpus, privacy: Privacy, partition: Partition
 ) -> Arrays:
-    """Codes of the training units that may be asked: the listed ones, or those that hold text.
+    """Return the codes of the training units that may be sampled: the listed ones, or those that hold text.
 
     Raises:
         ValueError: they are more than were declared to be enrolled.
@@ -132,9 +130,10 @@ def enrol_units(
 
 
 def _within_population(codes: np.ndarray, privacy: Privacy) -> np.ndarray:
-    """The codes; what the first release would refuse (fedtext.federation.private_samples) is refused before any work.
+    """Return the codes; raise ValueError if they are more than the declared population.
 
-    How many there are is private, so the error does not tell.
+    The first release would refuse them too (fedtext.federation.private_samples), but only after long work. The number
+    is private, so the error does not contain it.
     """
     if privacy.population is not None and len(codes) > privacy.population:
         raise InputError(
@@ -145,7 +144,7 @@ def _within_population(codes: np.ndarray, privacy: Privacy) -> np.ndarray:
 
 
 def embed_private_samples(private_train: pd.DataFrame, encoder: Encoder) -> Arrays:
-    """Clients embed their samples. Arrays `features`, `client`, `record`, `label` (a code of each sample's label)."""
+    """Embed the clients' samples: arrays `features`, `client`, `record`, `label` (a code of each sample's label)."""
     texts = private_train["text"].tolist()
     return {
         "features": encoder.encode(texts, label="private samples", undirected_as_zeros=True),
@@ -155,7 +154,7 @@ def embed_private_samples(private_train: pd.DataFrame, encoder: Encoder) -> Arra
 
 
 def embed_public_samples(public_samples: pd.DataFrame, encoder: Encoder) -> np.ndarray:
-    """Unit embeddings of the public samples, one row a sample.
+    """Embed the public samples as unit vectors, one row a sample.
 
     Raises:
         ValueError: the encoder does not know their script.
@@ -168,9 +167,9 @@ def embed_public_samples(public_samples: pd.DataFrame, encoder: Encoder) -> np.n
 def tokenise_private_samples(
     private_train: pd.DataFrame, on_device: LanguageModel, chunking: Chunking
 ) -> dict[str, np.ndarray]:
-    """Clients tokenise their samples as the evaluation does.
+    """Tokenise the clients' samples as the evaluation does.
 
-    Arrays `features` (padded rows), `client`, `record`, `label`. Rows are as wide as a window, whoever holds it.
+    Arrays `features` (padded rows), `client`, `record`, `label`. All rows are as wide as a window.
     """
     windows = text_windows(on_device.tokenizer(), private_train["text"].tolist(), chunking.length)
     return {

@@ -1,4 +1,4 @@
-"""clients: what every algorithm starts from. Private data stay private here; nothing is released."""
+"""clients: the noise key, enrolment and embeddings that every algorithm starts from; nothing is released."""
 
 from kedro.pipeline import Node, Pipeline, node
 
@@ -10,7 +10,7 @@ CORPUS, PRIVACY, PARTITION = "params:corpus", "params:privacy", "params:partitio
 
 
 def create_pipeline(*, counted: bool = False) -> Pipeline:
-    """Noise key, population, enrolment, and the embeddings of private and public samples.
+    """Create the noise key, population, enrolment, and the embeddings of private and public samples.
 
     `counted`: the population is counted, which only a public corpus allows; else it is declared.
     """
@@ -23,7 +23,7 @@ def create_pipeline(*, counted: bool = False) -> Pipeline:
                 ["private_clients", "private_train", CORPUS, PRIVACY, PARTITION],
                 "private_enrolment",
                 name="enrol_units",
-                tags=Tag.CHECK,  # more of them than were declared: one hears before public text is written
+                tags=Tag.CHECK,  # more units than were declared are refused before public text is written
             ),
             node(
                 nodes.embed_private_samples,
@@ -42,7 +42,7 @@ def create_pipeline(*, counted: bool = False) -> Pipeline:
 
 
 def noise_key() -> Node:
-    """The run's secret, whatever its private data are."""
+    """Create the node of the run's secret key, which does not depend on its private data."""
     return node(
         nodes.create_noise_key,
         "params:privacy.noise_seed",
@@ -53,7 +53,7 @@ def noise_key() -> Node:
 
 
 def tokens_pipeline() -> Pipeline:
-    """`private_token_rows`: the samples as the on-device model reads them, for algorithms that train it."""
+    """Create `private_token_rows`: the samples as the on-device model reads them, for algorithms that train it."""
     return Pipeline(
         [
             node(

@@ -1,11 +1,11 @@
-"""Whether the data set's budget pays for all runs of a comparison: found out before the first of them.
+"""A check, before the first run of a comparison, that the data set's budget covers the releases of all its runs.
 
-A run settles what it will release before it reads anything private (the nodes tagged `budget`). Each entry is asked for
-that, in a process of its own; the seeds change no price. The sum of what is not yet made is held against the budget.
+A run settles its releases before it reads anything private (the nodes tagged `budget`). Each entry is planned in a
+process of its own; the seeds change no privacy cost. The sum of the releases not yet made is compared with the budget.
 
 The sum is never too large. It may be too small: two entries of one seed whose releases have one name and one noise are
-taken to release the same bytes, and entries of other clients or records (`TELL_UNITS`) are left out. What it misses the
-run itself finds, as every run does.
+taken to release the same bytes, and entries of other clients or records (`TELL_UNITS`) are left out. Every run checks
+its own budget again, and so finds what the sum misses.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from typing import NamedTuple
 
 from fedtext.params.compare import Entry
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.compare.children import Child, merged, start
+from fedtext.pipelines.compare.children import ChildRun, merged, start
 from fedtext.privacy.history import History, release_history
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.registry import Registry
 from fedtext.privacy.spending import Rules, Spent, TotalExceeded, not_yet_made
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.account import Account
+from fedtext.wiring.account import DataSetBudget
 from fedtext.wiring.own_run import RunParameters
 
 TELL_UNITS = frozenset({"corpus", "partition", "chunking", "models", "evaluation"})  # groups of parameters
 
 
-class EvaluationQuery(NamedTuple):
-    """What an entry's run with one seed has yet to release of the clients of one ledger."""
+class PlannedReleases(NamedTuple):
+    """The releases that an entry's run with one seed has yet to make, from the clients of one ledger."""
 
     seed: int
     ledger: Ledger
@@ -39,23 +39,23 @@ class EvaluationQuery(NamedTuple):
 
 
 def is_planned(entry: Entry) -> bool:
-    """Whether an entry is of the same units as the others, so that its price adds to theirs."""
+    """Return whether an entry has the same units as the others, so that its privacy cost adds to theirs."""
     return not TELL_UNITS & entry.params.keys()
 
 
-def planning(
-    child: Child, ledgers: Mapping[str, Path], roots: Mapping[int, Collection[Path]], rules: Rules
-) -> Callable[[bool], list[EvaluationQuery]]:
-    """The node that asks what an entry's runs will release.
+def release_planner(
+    child: ChildRun, ledgers: Mapping[str, Path], roots: Mapping[int, Collection[Path]], rules: Rules
+) -> Callable[[bool], list[PlannedReleases]]:
+    """Create the node that plans the releases of an entry's runs.
 
     Args:
         child: The entry's run of one of the seeds.
-        ledgers: Where, below its data root, the nodes that open ledgers leave them.
-        roots: By seed, the data roots in which the entry may have released already, the one to look into first.
-        rules: How it tells units apart.
+        ledgers: Paths, below its data root, of the ledgers that its nodes open.
+        roots: By seed, the data roots in which the entry may have released already, the first to be read.
+        rules: The identity of its privacy units.
     """
 
-    def plan_releases(checked: bool) -> list[EvaluationQuery]:
+    def plan_releases(checked: bool) -> list[PlannedReleases]:
         # In a data root of its own: the run's, once it is there, no longer starts from another entry's files.
         place = child.data_root.parent / f"plan_{child.name}"
         params = RunParameters(merged(child.params.values, {"data_root": str(place)}))
@@ -63,7 +63,7 @@ def planning(
         start(asked, "--to-nodes", ",".join(ledgers), quiet=True)
         opened = [Ledger.model_validate_json((place / path).read_text(encoding="utf-8")) for path in ledgers.values()]
         return [
-            EvaluationQuery(seed, ledger, tuple(not_yet_made(_released(own), ledger, rules)), rules)
+            PlannedReleases(seed, ledger, tuple(not_yet_made(_released(own), ledger, rules)), rules)
             for seed, own in roots.items()
             for ledger in opened
         ]
@@ -71,14 +71,14 @@ def planning(
     return plan_releases
 
 
-def affording(data_root: Path) -> Callable[..., bool]:
-    """The node that refuses runs that cannot all be paid for; `data_root` is the comparison's."""
+def budget_checker(data_root: Path) -> Callable[..., bool]:
+    """Create the node that refuses runs whose total is beyond the budget; `data_root` is the comparison's."""
 
-    def check_budget(privacy: Privacy, *plans: Sequence[EvaluationQuery]) -> bool:
+    def check_budget(privacy: Privacy, *plans: Sequence[PlannedReleases]) -> bool:
         asked, refused = [one for plan in plans for one in plan], list[TotalExceeded]()
         for rules, part in dict.fromkeys((one.rules, one.ledger.part) for one in asked):
             history = History(data_root, registry=Registry())
-            account = Account(history, public=False, total=privacy.total_epsilon, rules=rules)
+            account = DataSetBudget(history, public=False, total=privacy.total_epsilon, rules=rules)
             own = [one for one in asked if (one.rules, one.ledger.part) == (rules, part)]
             new = dict.fromkeys((one.seed, release) for one in own for release in one.releases)
             try:
@@ -96,5 +96,5 @@ def affording(data_root: Path) -> Callable[..., bool]:
 
 
 def _released(roots: Collection[Path]) -> Sequence[Spent]:
-    """The history of the first of the data roots that is there."""
+    """Return the history of the first of the data roots that exists."""
     return next((release_history(root) for root in roots if root.exists()), ())

@@ -1,12 +1,13 @@
-"""One run of a comparison: a `kedro run` in a process of its own, and what it leaves for the comparison to read.
+"""One run of a comparison: a `kedro run` in a process of its own, and the results that the comparison reads.
 
 A process of its own gives its memory back, checks its own privacy flow and resumes exactly, so that a comparison that
 was killed takes its run with it and goes on where it stopped. Runs of one seed share a data root: corpus, partition,
-embeddings and the controls are made once. An entry with parameters of its own gets its own data root, which starts as
-hard links to the files of an earlier one: what its parameters do not touch is up to date there. The noise key comes
-along, so a release that parameters do not touch is the same bytes, hence the same release, and not a second one.
+embeddings and the baselines are made once. An entry with parameters of its own gets its own data root, which starts as
+hard links to the files of an earlier one: results that do not depend on its parameters are up to date there. The noise
+key comes along, so a release that does not depend on them is the same bytes, hence the same release, and not a second
+one.
 
-A process that ends when the one that started it does, however that ends.
+A run's process ends when the comparison's does, however that ends.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 def end_with_parent() -> None:
-    """Called in a new process (`subprocess`'s `preexec_fn`): the kernel asks it to end as soon as its parent is gone.
+    """Ask the kernel to end this process as soon as its parent is gone (`subprocess`'s `preexec_fn`).
 
     Linux only; elsewhere a run whose comparison was killed goes on to its end.
     """
@@ -49,8 +50,8 @@ FIXED_SEEDS = ("partition", "described")
 NOT_LINKED = ("lock", LOG_FILE, "mlflow.db", "mlflow.db-journal", "mlartifacts", f"{PARTIAL}*", f"{REPLACED}*")
 
 
-class Left(NamedTuple):
-    """Where a run leaves what a comparison reads, below its data root."""
+class ResultPaths(NamedTuple):
+    """Paths, below a run's data root, of the results that a comparison reads."""
 
     scorecard: Path
     privacy_report: Path
@@ -58,8 +59,8 @@ class Left(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Child:
-    """A run to be made: what `kedro run` needs to know, and the data root to start from, if not from nothing.
+class ChildRun:
+    """A run to be made: its options for `kedro run`, and the data root to start from, if any.
 
     `budget_root` is the comparison's data root, whose budget all its runs share.
     """
@@ -70,7 +71,7 @@ class Child:
     params: RunParameters
     data_root: Path
     budget_root: Path
-    left: Left
+    left: ResultPaths
     start_from: Path | None
     project: Path
     conf: str
@@ -78,15 +79,15 @@ class Child:
 
     @property
     def roots(self) -> tuple[Path, ...]:
-        """Its data root, and what that starts from: where what it releases may have been released already."""
+        """The data roots that may hold the run's releases already: its own, and the one that it starts from."""
         return (self.data_root, *([self.start_from] if self.start_from else []))
 
 
 def planned(
     name: str, entry: Entry, seed: int, *, root: Path, project: Path, conf: str, env: str | None,
-    given: Mapping[str, Any], parameters: Mapping[str, Any], left: Left, start_from: str | None = None,
-) -> Child:  # fmt: skip
-    """The run of one entry with one seed, below `root` (the comparison's own directory).
+    given: Mapping[str, Any], parameters: Mapping[str, Any], left: ResultPaths, start_from: str | None = None,
+) -> ChildRun:  # fmt: skip
+    """Return the run of one entry with one seed, below `root` (the comparison's own directory).
 
     Args:
         name: The entry's.
@@ -110,16 +111,16 @@ def planned(
     params = merged(passed_on, snapshots, seeds, simulated, entry.params, {"data_root": str(place)})
     source = data_root(root, seed, start_from) if start_from != name else None
     start = source if source != place else None
-    return Child(name, entry, seed, RunParameters(params), place, root.parent, left, start, project, conf, env)
+    return ChildRun(name, entry, seed, RunParameters(params), place, root.parent, left, start, project, conf, env)
 
 
 def data_root(root: Path, seed: int, variant: str | None) -> Path:
-    """Where the runs of a seed lie, or one variant's."""
+    """Return the data root of the runs of a seed, or of one variant."""
     return root / (f"seed_{seed}" if variant is None else f"seed_{seed}_{variant}")
 
 
 def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Nested mappings laid over each other key by key, the later over the earlier."""
+    """Return nested mappings merged key by key, the later over the earlier."""
     result: dict[str, Any] = {}
     for layer in layers:
         for key, value in layer.items():
@@ -130,24 +131,24 @@ def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def run(child: Child) -> None:
-    """Starts the run and waits for it; one that is finished already finds nothing left to do.
+def run(child: ChildRun) -> None:
+    """Start the run and wait for it; a finished one finds nothing left to do.
 
     Raises:
-        RunRefusedError: it failed; what it said stands above.
+        RunRefusedError: It failed; its output stands above.
     """
     if child.start_from is not None and child.start_from.exists() and not child.data_root.exists():
         _link(child.start_from, child.data_root)
     start(child)
 
 
-def start(child: Child, *options: str, quiet: bool = False) -> None:
-    """Starts `kedro run` as the run says, with more of its options, and waits for it.
+def start(child: ChildRun, *options: str, quiet: bool = False) -> None:
+    """Start `kedro run` with the run's options and more of them, and wait for it.
 
-    `quiet`: MLflow keeps no record of it, and its last lines, which say where its report is, are not shown.
+    `quiet`: MLflow keeps no record of it, and its last lines, with the place of its report, are not shown.
 
     Raises:
-        RunRefusedError: it failed; what it said stands above.
+        RunRefusedError: It failed; its output stands above.
     """
     child.data_root.mkdir(parents=True, exist_ok=True)
     settings = child.data_root / f"run_{child.name}.yml"
@@ -171,8 +172,8 @@ def start(child: Child, *options: str, quiet: bool = False) -> None:
         )
 
 
-def release_receipts(child: Child, privacy_report: Mapping[str, Any]) -> list[str]:
-    """Receipts of what the run's releases gave, as its data root remembers them: the newest of each."""
+def release_receipts(child: ChildRun, privacy_report: Mapping[str, Any]) -> list[str]:
+    """Return the receipts of the run's releases as its data root recorded them: the newest of each."""
     charged = reported_releases(privacy_report)
     newest = {
         (entry.release, entry.round): entry.receipt
@@ -182,8 +183,8 @@ def release_receipts(child: Child, privacy_report: Mapping[str, Any]) -> list[st
     return sorted(newest.values())
 
 
-def node_seconds(child: Child, privacy_report: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """Wall time of the algorithm's nodes by side: releases are what clients compute, the rest is the server's."""
+def node_seconds(child: ChildRun, privacy_report: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Return the wall time of the algorithm's nodes by side: releases are the clients' work, the rest the server's."""
     store = Store(child.data_root)
     own, asked = _own_nodes(child, privacy_report, store), {entry.node for entry in release_history(child.data_root)}
     seconds = {node: s for node, s in store.seconds().items() if node in own}
@@ -193,10 +194,10 @@ def node_seconds(child: Child, privacy_report: Mapping[str, Any]) -> dict[str, d
     }
 
 
-def _own_nodes(child: Child, privacy_report: Mapping[str, Any], store: Store) -> set[str]:
-    """Nodes of the finished run that are its algorithm's, or of the algorithm whose releases it stands on.
+def _own_nodes(child: ChildRun, privacy_report: Mapping[str, Any], store: Store) -> set[str]:
+    """Return the finished run's nodes of its algorithm, or of the algorithm whose releases it depends on.
 
-    The data root remembers others too: of runs with other parameters, and of the entry it started from.
+    The data root has records of others too: of runs with other parameters, and of the entry it started from.
     """
     places = {child.entry.algorithm, *(release["name"].partition(".")[0] for release in privacy_report["releases"])}
     return {node for node in store.last_run() if node.partition(".")[0] in places}
@@ -207,7 +208,7 @@ def _seeded(group: str, values: object) -> bool:
 
 
 def _link(source: Path, target: Path) -> None:
-    """`target` as hard links to the files below `source`: results are replaced, never changed, so both stay whole."""
+    """Hard-link the files below `source` to `target`: results are replaced, never changed, so both stay whole."""
     partial = partial_path(target)
     shutil.rmtree(partial, ignore_errors=True)
     shutil.copytree(source, partial, copy_function=os.link, ignore=shutil.ignore_patterns(*NOT_LINKED))

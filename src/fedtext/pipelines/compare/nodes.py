@@ -1,4 +1,4 @@
-"""Comparison nodes: one run each, then tables, figures and verdicts from what the runs left."""
+"""Comparison nodes: one run each, then tables, figures and verdicts from the runs' results."""
 
 import json
 from collections.abc import Callable, Collection
@@ -11,7 +11,7 @@ from fedtext.evaluation.measures.known import measures_of_kind
 from fedtext.evaluation.measures.measure import Measure
 from fedtext.params.compare import Claims, Compare
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.compare.children import Child, node_seconds, release_receipts, run
+from fedtext.pipelines.compare.children import ChildRun, node_seconds, release_receipts, run
 from fedtext.privacy.composition import compose_runs
 from fedtext.reporting import figures_comparison as figures
 from fedtext.reporting.comparison import Run, compare_runs, measured_costs, privacy_cost_sentence
@@ -21,8 +21,8 @@ from fedtext.system.refusal import RunRefusedError
 SETS_MAP = "sets_map"
 
 
-def checking(known: Collection[str]) -> Callable[[Compare, Claims], bool]:
-    """The node that refuses a comparison of what is not there, before any run."""
+def entry_checker(known: Collection[str]) -> Callable[[Compare, Claims], bool]:
+    """Create the node that checks that all entries and claims of a comparison exist, before any run."""
 
     def check_entries(compare: Compare, claims: Claims) -> bool:
         try:
@@ -36,8 +36,8 @@ def checking(known: Collection[str]) -> Callable[[Compare, Claims], bool]:
     return check_entries
 
 
-def asking(child: Child) -> Callable[..., tuple[dict[str, Any], dict[str, Any], bool]]:
-    """The node that makes or completes one run, and reads its results; `before` are what must have run earlier."""
+def entry_runner(child: ChildRun) -> Callable[..., tuple[dict[str, Any], dict[str, Any], bool]]:
+    """Create the node that makes or completes one run and reads its results; `before` are the earlier runs."""
 
     def run_and_collect(*before: bool | dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], bool]:
         run(child)
@@ -58,7 +58,7 @@ def asking(child: Child) -> Callable[..., tuple[dict[str, Any], dict[str, Any], 
 
 
 def tabulate(claims: Claims, privacy: Privacy, *results: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
-    """`comparison.json`, `table1.csv` and `comparison.md`."""
+    """Tabulate `comparison.json`, `table1.csv` and `comparison.md`."""
     runs = [_run(result) for result in results]
     first = min(run.seed for run in runs)
     whole = {f"all runs of seed {first}": [r for r in runs if r.seed == first], "all runs of all seeds": runs}
@@ -74,13 +74,13 @@ def tabulate(claims: Claims, privacy: Privacy, *results: dict[str, Any]) -> tupl
 
 
 def tabulate_costs(*timed: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
-    """`costs.json` and `table2.csv`: exchanged floats as counted, seconds as measured, means over the seeds."""
+    """Tabulate `costs.json` and `table2.csv`: exchanged floats as counted, seconds as measured, means over seeds."""
     costs = measured_costs(timed)
     return costs, table2_csv(costs)
 
 
 def draw_figures(comparison: dict[str, Any], *results: dict[str, Any]) -> tuple[Figure, ...]:
-    """Figures 1, 2, 3, 4 (curves), 6 and 8, and the sweeps over epsilon, models, votes and records."""
+    """Draw figures 1, 2, 3, 4 (curves), 6 and 8, and the sweeps over epsilon, models, votes and records."""
     maps = {result["entry"]: result[SETS_MAP] for result in results if result[SETS_MAP]}
     return (
         figures.accuracy_by_entry(comparison),
@@ -97,7 +97,7 @@ def draw_figures(comparison: dict[str, Any], *results: dict[str, Any]) -> tuple[
 
 
 def write_page(comparison: dict[str, Any], costs: list[dict[str, Any]], *drawn: Figure) -> str:
-    """`comparison.html`."""
+    """Write `comparison.html`."""
     return render_page(comparison, costs, {f"comparison-{i}": figure for i, figure in enumerate(drawn)})
 
 
@@ -106,6 +106,6 @@ def _run(result: dict[str, Any]) -> Run:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """The document, or an empty one where the algorithm leaves none."""
+    """Read the document, or return an empty one if the algorithm writes none."""
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return found

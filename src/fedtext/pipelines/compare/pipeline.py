@@ -1,7 +1,7 @@
 """compare: every entry with every seed as a run of its own, then tables, figures and verdicts over all of them.
 
-Nothing private is read here. A run's node is asked again every time, for its own records, and not this pipeline's, say
-what is left to do; what it hands over is saved, so that everything after it is rebuilt only where a result changed.
+Nothing private is read here. A run's node runs again every time, since only the run's own records show what is left to
+do. Its outputs are saved, so that everything after it is rebuilt only where a result changed.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -14,13 +14,13 @@ from fedtext.params.compare import Compare
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare import budget, nodes
-from fedtext.pipelines.compare.children import Child, Left, planned
+from fedtext.pipelines.compare.children import ChildRun, ResultPaths, planned
 from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refusal
 from fedtext.wiring.algorithm import Outputs
 from fedtext.wiring.config import active_loader, active_parameters, corpus_is_public
+from fedtext.wiring.guard.catalog import catalog_resolver, place
 from fedtext.wiring.guard.catalog import entry as catalog_entry
-from fedtext.wiring.guard.catalog import place, stated_resolver
 from fedtext.wiring.unit_identity import active_rules
 from fedtext.wiring.unrolling import Namespace
 
@@ -33,11 +33,11 @@ Placing = Callable[[Iterable[str]], list[Path]]
 
 
 def create_pipeline(jobs: Mapping[str, Pipeline]) -> Pipeline:
-    """The comparison that `compare` asks for; `jobs` are the algorithms' whole graphs by their names.
+    """Create the comparison that `compare` declares; `jobs` are the algorithms' whole graphs by their names.
 
     Raises:
-        RunRefusedError: a group of parameters is wrong that the runs are planned from, before Kedro has checked any; or
-            an algorithm is asked for that is not there.
+        RunRefusedError: A group of parameters that the runs are planned from is wrong, found before Kedro has checked
+            any; or there is no such algorithm.
     """
     parameters = active_parameters()
     if faults := parameter_faults(parameters, PLANNED_FROM):
@@ -55,7 +55,7 @@ def create_pipeline(jobs: Mapping[str, Pipeline]) -> Pipeline:
     seconds = [_dataset(child, "seconds") for child in children]
     drawn = [f"comparison_{name}_figure" for name in FIGURES]
     check = COMPARE.node(
-        nodes.checking(tuple(jobs)), ["params:compare", "params:claims"], CHECKED, name="check_entries"
+        nodes.entry_checker(tuple(jobs)), ["params:compare", "params:claims"], CHECKED, name="check_entries"
     )
     return Pipeline(
         [
@@ -84,8 +84,8 @@ def create_pipeline(jobs: Mapping[str, Pipeline]) -> Pipeline:
     )
 
 
-def _children(compare: Compare, seed: int, left: Mapping[str, Left]) -> list[Child]:
-    """The runs of one seed, in the order in which they share files; `left` is by algorithm."""
+def _children(compare: Compare, seed: int, left: Mapping[str, ResultPaths]) -> list[ChildRun]:
+    """Return the runs of one seed, in the order in which they share files; `left` is by algorithm."""
     loader, first = active_loader(), next(iter(compare.chosen))
     return [
         planned(
@@ -106,12 +106,12 @@ def _children(compare: Compare, seed: int, left: Mapping[str, Left]) -> list[Chi
 
 
 def _places() -> Placing:
-    """Finds where data sets lie below a data root: in a run's as in the comparison's.
+    """Return a function that finds the path of a data set below a data root: a run's or the comparison's.
 
     The catalog is read once: it takes a tenth of a second, and there are many runs.
     """
     loader = active_loader()
-    resolver, root = stated_resolver(loader["catalog"]), realpath(loader.data_root)
+    resolver, root = catalog_resolver(loader["catalog"]), realpath(loader.data_root)
 
     def placed(names: Iterable[str]) -> list[Path]:
         found = [place(catalog_entry(name, resolver)) for name in names]
@@ -120,23 +120,23 @@ def _places() -> Placing:
     return placed
 
 
-def _left(algorithms: Collection[str], placed: Placing) -> dict[str, Left]:
-    """What a run of each algorithm leaves."""
+def _left(algorithms: Collection[str], placed: Placing) -> dict[str, ResultPaths]:
+    """Return the paths of the results of each algorithm's run."""
     made = {algorithm: Outputs(algorithm) for algorithm in algorithms}
     return {
-        algorithm: Left(*placed([own.scorecard, own.privacy_report, own.figure(SETS)]))
+        algorithm: ResultPaths(*placed([own.scorecard, own.privacy_report, own.figure(SETS)]))
         for algorithm, own in made.items()
     }
 
 
-def _plans(children: list[Child], jobs: Mapping[str, Pipeline], placed: Placing) -> list[Node]:
-    """One node an entry that says what its runs will release, and one that refuses what cannot all be paid for."""
+def _plans(children: list[ChildRun], jobs: Mapping[str, Pipeline], placed: Placing) -> list[Node]:
+    """Create a node an entry that plans its runs' releases, and one that checks their total against the budget."""
     first = [child for child in children if child.seed == children[0].seed and budget.is_planned(child.entry)]
     if not first:
         return []
     planned = [
         COMPARE.node(
-            budget.planning(
+            budget.release_planner(
                 child,
                 _ledgers(jobs[child.entry.algorithm], placed),
                 {one.seed: one.roots for one in children if one.name == child.name},
@@ -148,23 +148,23 @@ def _plans(children: list[Child], jobs: Mapping[str, Pipeline], placed: Placing)
         )
         for child in first
     ]
-    afford = budget.affording(active_loader().data_root)
+    afford = budget.budget_checker(active_loader().data_root)
     given = ["params:privacy", *(node.outputs[0] for node in planned)]
     return [*planned, COMPARE.node(afford, given, AFFORDABLE, name="check_budget")]
 
 
 def _ledgers(job: Pipeline, placed: Placing) -> dict[str, Path]:
-    """Where the nodes that open a run's ledgers leave them."""
+    """Return the paths of the ledgers that a run's nodes open."""
     opened = {node.name: node.outputs[0] for node in job.nodes if Tag.BUDGET in node.tags}
     return dict(zip(opened, placed(opened.values()), strict=True))
 
 
-def _runs(children: list[Child], *, ready: str) -> list[Node]:
-    """One node a run, each after the one before it: they share files, and the machine has one set of cores."""
+def _runs(children: list[ChildRun], *, ready: str) -> list[Node]:
+    """Create one node a run, each after the one before it: they share files, and the machine has one set of cores."""
     done = [ready, *(_dataset(child, "result") for child in children)]
     return [
         COMPARE.node(
-            nodes.asking(child),
+            nodes.entry_runner(child),
             list(dict.fromkeys([ready, before])),
             [_dataset(child, kind) for kind in ("result", "seconds", "asked")],
             name=f"run_{child.name}_seed_{child.seed}",
@@ -173,5 +173,5 @@ def _runs(children: list[Child], *, ready: str) -> list[Node]:
     ]
 
 
-def _dataset(child: Child, kind: str) -> str:
+def _dataset(child: ChildRun, kind: str) -> str:
     return COMPARE(f"{child.name}.seed_{child.seed}.{kind}")

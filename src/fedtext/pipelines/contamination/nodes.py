@@ -1,4 +1,4 @@
-"""Contamination nodes: which records are newer than a model, and two tests of whether it has read the others."""
+"""Contamination nodes: which records are newer than a model, and two tests of whether it was trained on older ones."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from fedtext.evaluation.contamination import (
     FEWEST,
     bootstrap_gap,
     continuations,
+    halves,
     log_likelihoods,
     longest_run,
     shared_ngrams,
-    split_words,
 )
 from fedtext.generation.generators.local import LocalGenerator
 from fedtext.models.generator import Generator
@@ -25,7 +25,7 @@ RESAMPLES = 2000  # of the bootstrap: ends of a 95% interval that move by little
 
 
 def date_records(contamination: Contamination, out_dir: str) -> tuple[pd.DataFrame, dict[str, Any], pd.DataFrame]:
-    """The newer records, counts by month and source, and the texts that are tested."""
+    """Return the newer records, counts by month and source, and the texts that are tested."""
     from fedtext.largefedbench.newer import NEWER, OLDER, UNDATED, count_by_month, dated_records, draw_texts
     from fedtext.largefedbench.snapshot import snapshot_directory
 
@@ -49,8 +49,8 @@ def date_records(contamination: Contamination, out_dir: str) -> tuple[pd.DataFra
 
 
 def complete_texts(contamination_texts: pd.DataFrame, model: Any, contamination: Contamination) -> pd.DataFrame:
-    """Every text's second half as the model writes it, and how much of the true one it has."""
-    pairs = [split_words(text, contamination.words) for text in contamination_texts["text"]]
+    """Complete every text's second half with the model, and measure how much of the true half it has."""
+    pairs = [halves(text, contamination.words) for text in contamination_texts["text"]]
     written = continuations(
         _writer(model),
         [beginning for beginning, _ in pairs],
@@ -67,7 +67,7 @@ def complete_texts(contamination_texts: pd.DataFrame, model: Any, contamination:
 
 
 def _writer(model: Any) -> Generator:
-    """The model as one that writes; the on-device model of the catalog only reads."""
+    """Return the model as one that writes; the on-device model of the catalog only reads."""
     return LocalGenerator(model.source, model.adapter) if isinstance(model, LanguageModel) else model
 
 
@@ -77,7 +77,7 @@ def score_likelihoods(
     contamination: Contamination,
     reference: LanguageModel | None = None,
 ) -> pd.DataFrame:
-    """Every text's log-likelihood under the model, and under the reference and beyond it; a server tells none."""
+    """Score every text's log-likelihood under the model, and under the reference and beyond it; a server gives none."""
     found = contamination_texts[["client_id", "side"]]
     texts = contamination_texts["text"].tolist()
     if not isinstance(model, LanguageModel):
@@ -96,7 +96,7 @@ def report_contamination(
     model: Any,
     contamination: Contamination,
 ) -> tuple[dict[str, Any], str]:
-    """The report as JSON and as a page."""
+    """Report the tests as JSON and as a page."""
     is_newer = (completions["side"] == "newer").to_numpy()
     each_side = int(min(is_newer.sum(), (~is_newer).sum()))
     written = completions[["longest_run", "shared_ngrams"]]
@@ -108,14 +108,14 @@ def report_contamination(
 
 
 def _tests(measured: pd.DataFrame, is_newer: np.ndarray, contamination: Contamination) -> dict[str, Any]:
-    """The gap of every measure."""
+    """Return the gap of every measure."""
     settings = {"resamples": RESAMPLES, "seed": contamination.seed}
     gaps = {name: bootstrap_gap(measured[name].to_numpy(np.float64), is_newer, **settings) for name in measured}
     return {str(name): gap.document() for name, gap in gaps.items()}
 
 
 def _verdict(tests: dict[str, Any]) -> str:
-    """What the tests say together, in a sentence."""
+    """Return the tests' joint verdict, in a sentence."""
     if not tests:
         return (
             f"Not tested: no source has {FEWEST} long enough records on both sides of the cutoff. Another cutoff or a "

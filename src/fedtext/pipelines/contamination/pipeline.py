@@ -9,7 +9,10 @@ PARAMETERS = "params:contamination"
 
 
 def create_pipeline() -> Pipeline:
-    """Four nodes. The on-device model stands beside a generator, as one that has read neither side."""
+    """Create the four nodes.
+
+    The on-device model serves as the generator's reference, since it has read neither side.
+    """
     model = active_group("contamination")["model"]
     reference = ["on_device"] if model == "generator" else []
     return Pipeline(

@@ -1,4 +1,4 @@
-"""DP-FedAvg's nodes: thin, pure calls into fedtext.algorithms.dp_fedavg and the training floor."""
+"""DP-FedAvg's nodes: thin, pure calls into fedtext.algorithms.dp_fedavg and fedtext.training."""
 
 from typing import Any
 
@@ -20,17 +20,17 @@ State = dict[str, Any]
 
 
 def open_dp_fedavg_ledger(population: Population, server: Server, dp_fedavg: DpFedavg, privacy: Privacy) -> Ledger:
-    """An empty ledger, after checking that everything the run plans to release fits the declared budget."""
+    """Open an empty ledger, after checking that everything the run plans to release fits the declared budget."""
     return algorithm.planned_ledger(population.training, dp_fedavg, privacy, dim=server["weights"].size)
 
 
 def start_server(on_device: LanguageModel, dp_fedavg: DpFedavg) -> Server:
-    """The server before the first round: the public on-device model's weights."""
+    """Return the server before the first round: the public on-device model's weights."""
     return new_server(flat_weights(on_device.load()[0]), dp_fedavg.server)
 
 
 def start_state() -> State:
-    """The state before the first round."""
+    """Return the state before the first round."""
     return {"round": 0}
 
 
@@ -44,7 +44,7 @@ def release_update(
     state: State,
     dp_fedavg: DpFedavg,
 ) -> tuple[np.ndarray, Ledger]:
-    """The asked clients train; the mean of their clipped updates leaves with noise, charged to the ledger."""
+    """Train on the sampled clients; release the noisy mean of their clipped updates, charged to the ledger."""
     samples = PrivateSamples.of(private_token_rows, (), ledger.declaration.unit, private_enrolment["unit"])
     model, _ = on_device.load()
     return algorithm.released_update(
@@ -55,22 +55,22 @@ def release_update(
 def apply_update(
     server: Server, update: np.ndarray, ledger: Ledger, state: State, dp_fedavg: DpFedavg
 ) -> tuple[Server, State]:
-    """The server's step by the released update, and the state handed to the next round."""
+    """Apply the released update to the server's weights, and return the next round's state."""
     return server_step(server, update, dp_fedavg.server), algorithm.next_state(state, update, ledger)
 
 
 def write_model(on_device: LanguageModel, server: Server) -> tuple[Any, ...]:
-    """The on-device model with the last round's weights, and its tokenizer."""
+    """Write the on-device model with the last round's weights, and its tokenizer."""
     model, tokenizer = on_device.load()
     return load_weights(model, server["weights"]), tokenizer
 
 
 def report_rounds(*states: State) -> dict[str, list[float]]:
-    """Released figures by round: the norm of the mean update, and the norm that noise alone would have."""
+    """Report released figures by round: the norm of the mean update, and the norm that noise alone would have."""
     return {f"{name}s": [state[name] for state in states] for name in ("update_norm", "noise_norm")}
 
 
 def count_communication(server: Server, population: Population, dp_fedavg: DpFedavg, privacy: Privacy) -> Exchange:
-    """What one client exchanges when it is asked: all weights down, its update up (the row of Table 2)."""
+    """Count what one sampled client exchanges: all weights down, its update up (the row of Table 2)."""
     dim, asked = server["weights"].size, expected_exchanges(privacy, population.training, dp_fedavg.rounds)
     return Exchange(down_floats=dim, up_floats=dim, exchanges=asked)

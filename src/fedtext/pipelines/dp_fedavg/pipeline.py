@@ -1,4 +1,4 @@
-"""dp_fedavg: T rounds in which clients train the on-device model and the server adds their noised mean update."""
+"""dp_fedavg: T rounds in which clients train the on-device model and the server adds their noisy mean update."""
 
 from kedro.pipeline import Pipeline, node
 
@@ -14,7 +14,7 @@ PARAMS, PRIVACY = "params:dp_fedavg", "params:privacy"
 
 
 def create_pipeline() -> Pipeline:
-    """DP-FedAvg for the rounds of the active parameters."""
+    """Create DP-FedAvg for the rounds of the active parameters."""
     rounds = active_rounds(FEDAVG.name)
     return Pipeline([_setup(), _rounds(rounds), _final(rounds)])
 

@@ -1,4 +1,4 @@
-"""DP-FT's nodes: thin, pure calls into fedtext.algorithms.dp_ft and the training floor."""
+"""DP-FT's nodes: thin, pure calls into fedtext.algorithms.dp_ft and fedtext.training."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,18 +41,18 @@ Stage = algorithm.Stage
 
 
 def start_weights(generator: TrainableGenerator, dp_ft: DpFt) -> Arrays:
-    """The untrained adapter, as a vector, after checking that the generator reads a prompt with its answer."""
+    """Return the untrained adapter as a vector, after checking that the generator reads a prompt with its answer."""
     validate_pair_width(generator, dp_ft.tokens, f"{algorithm.NAME}.tokens")
     return {"weights": adapter_weights(_adapted(generator, dp_ft, "sft"))}
 
 
 def open_dp_ft_ledger(population: Population, start: Arrays, dp_ft: DpFt, privacy: Privacy) -> Ledger:
-    """An empty ledger of two halves, after checking that each training fits its half's budget."""
+    """Open an empty ledger of two halves, after checking that each training fits its half's budget."""
     return algorithm.planned_ledger(population.training, dp_ft, privacy, dim=start["weights"].size)
 
 
 def tokenise_pairs(private_train: pd.DataFrame, generator: TrainableGenerator, source: str, dp_ft: DpFt) -> Arrays:
-    """Clients tokenise their pairs. Arrays `features` (two rows a pair), `client`, `record`, `label` (none)."""
+    """Tokenise the clients' pairs: arrays `features` (two rows a pair), `client`, `record`, `label` (none)."""
     return {
         "features": pair_rows(generator, private_train, dp_ft.tokens, dialogue_of(source, chat=dp_ft.chat)),
         **units_of(private_train),
@@ -70,16 +70,22 @@ def tune_privately(
     population: Population,
     dp_ft: DpFt,
 ) -> tuple[Arrays, Ledger]:
-    """The first release: the adapter after DP-SGD on one half's chosen answers, and the ledger that its half paid."""
+    """Release the adapter after DP-SGD on one half's chosen answers, charged to that half's budget.
+
+    Returns:
+        The adapter's weights and the ledger.
+    """
     samples = algorithm.of_first_rows(_halved(private_rows, private_enrolment, ledger))
     model = _adapted(generator, dp_ft, "sft")
     query = _query("sft", ledger, population, start["weights"].size, dp_ft)
-    told = _told(dp_ft, generator)
-    return trained_weights(query, model, start["weights"], samples, dp_ft.sft, ledger, private_noise_key, told=told)
+    stream_key = _stream_key(dp_ft, generator)
+    return trained_weights(
+        query, model, start["weights"], samples, dp_ft.sft, ledger, private_noise_key, told=stream_key
+    )
 
 
 def write_tuned(generator: TrainableGenerator, tuned: Arrays, dp_ft: DpFt) -> TrainedAdapter:
-    """The tuned adapter as a generator reads it."""
+    """Write the tuned adapter as a generator reads it."""
     return adapter_of_weights(generator, dp_ft.lora, tuned["weights"], seed=_seed(dp_ft, "sft"))
 
 
@@ -93,17 +99,17 @@ def prefer_privately(
     population: Population,
     dp_ft: DpFt,
 ) -> tuple[Arrays, Ledger]:
-    """The second release: a fresh adapter on the tuned generator, its reference, by DPO on the other half."""
+    """Release a fresh adapter on the tuned generator, its reference, after DPO on the other half."""
     samples = _halved(private_rows, private_enrolment, ledger)
     model = _adapted(generator.with_adapter(tuned), dp_ft, "dpo")
     weights, loss = adapter_weights(model), preferences(model, dp_ft.beta)
     query = _query("dpo", ledger, population, weights.size, dp_ft)
-    told = _told(dp_ft, generator, adapter_digest(saved_adapter(tuned)))
-    return trained_weights(query, model, weights, samples, dp_ft.dpo, ledger, private_noise_key, loss, told=told)
+    stream_key = _stream_key(dp_ft, generator, adapter_digest(saved_adapter(tuned)))
+    return trained_weights(query, model, weights, samples, dp_ft.dpo, ledger, private_noise_key, loss, told=stream_key)
 
 
 def write_policy(generator: TrainableGenerator, tuned: Path, preferred: Arrays, dp_ft: DpFt) -> TrainedAdapter:
-    """The policy: both updates as one adapter of the generator."""
+    """Write the policy: both updates as one adapter of the generator."""
     second = adapter_of_weights(
         generator.with_adapter(tuned), dp_ft.lora, preferred["weights"], seed=_seed(dp_ft, "dpo")
     )
@@ -118,7 +124,7 @@ def tune_unprotected(
     start: Arrays,
     dp_ft: DpFt,
 ) -> tuple[Arrays, Ledger]:
-    """The first training on all chosen answers, without clip and noise, which the ledger is told."""
+    """Tune on all chosen answers without clipping and noise, which the ledger records as unaccounted."""
     charged = _unaccounted("sft", ledger)
     samples = algorithm.of_first_rows(_halved(private_rows, private_enrolment, ledger))
     model, seed = _adapted(generator, dp_ft, "sft"), _seed(dp_ft, "unprotected sft")
@@ -133,7 +139,7 @@ def prefer_unprotected(
     tuned: Path,
     dp_ft: DpFt,
 ) -> tuple[Arrays, Ledger]:
-    """The second training on all pairs, without clip and noise, which the ledger is told."""
+    """Prefer on all pairs without clipping and noise, which the ledger records as unaccounted."""
     charged = _unaccounted("dpo", ledger)
     samples = _halved(private_rows, private_enrolment, ledger)
     model, seed = _adapted(generator.with_adapter(tuned), dp_ft, "dpo"), _seed(dp_ft, "unprotected dpo")
@@ -142,7 +148,7 @@ def prefer_unprotected(
 
 
 def count_exchanged(start: Arrays, population: Population, dp_ft: DpFt) -> Exchange:
-    """What one unit exchanges when a step of its half draws it, at the dearer training: the adapter, its gradient."""
+    """Count what a sampled unit exchanges in a step of the costlier training: the adapter, its gradient."""
     dim, size = start["weights"].size, algorithm.half_size(population.training)
     often = [
         steps_of(training, size) * training.batch_size / size
@@ -160,8 +166,8 @@ def _query(stage: Stage, ledger: Ledger, population: Population, dim: int, dp_ft
     return algorithm.planned_query(stage, dp_ft, ledger.declaration, population.training, dim=dim)
 
 
-def _told(dp_ft: DpFt, generator: TrainableGenerator, *tuned: str) -> str:
-    """What names a training's draws: all parameters, the model, and the adapter that it was tuned to."""
+def _stream_key(dp_ft: DpFt, generator: TrainableGenerator, *tuned: str) -> str:
+    """Return what names a training's random streams: all parameters, the model, and the tuned adapter."""
     return " ".join((dp_ft.model_dump_json(), generator.source, *tuned))
 
 

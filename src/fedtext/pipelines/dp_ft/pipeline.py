@@ -25,14 +25,14 @@ DPO_WEIGHTS = TUNED("dpo.server")
 
 
 def create_pipeline() -> Pipeline:
-    """Private data are read by their owners, who tokenise them, and by a release a training."""
+    """Create the pipeline: data holders tokenise their private data, and each training is one release."""
     form = active_group(NAME)["form"]
     trainings = {"sft": [*_tuning(MADE.policy), last_ledger(NAME, SFT_LEDGER)], "unprotected": _both("unprotected")}
     return Pipeline([*_opening(), *trainings.get(form, _both("privately"))])
 
 
 def policies() -> tuple[Control, ...]:
-    """The policy, and what its first training alone makes, where a second one follows and that control is asked for."""
+    """Return the policy, and the one after its first training, if a second follows and that baseline is declared."""
     own = Control(POLICY.name, MADE.policy)
     tuned = active_group(NAME)["form"] != "sft" and SFT_ONLY.name in active_policies().controls
     return (own, Control(SFT_ONLY.name, SFT_ADAPTER)) if tuned else (own,)
@@ -54,7 +54,7 @@ def _opening() -> list[Node]:
 
 
 def _both(how: str) -> list[Node]:
-    """SFT, then DPO from the tuned generator."""
+    """Create SFT, then DPO from the tuned generator."""
     preferring: dict[str, Reading] = {
         "privately": (
             nodes.prefer_privately,
@@ -79,7 +79,7 @@ def _both(how: str) -> list[Node]:
 
 
 def _tuning(adapter: str, how: str = "privately") -> list[Node]:
-    """SFT on the chosen answers."""
+    """Create SFT on the chosen answers."""
     tuning: dict[str, Reading] = {
         "privately": (nodes.tune_privately, [*_private(OPENED), "generator", START, POPULATION, PARAMETERS]),
         "unprotected": (nodes.tune_unprotected, [ROWS, ENROLMENT, OPENED, "generator", START, PARAMETERS]),

@@ -1,4 +1,4 @@
-"""DP-FTRL's nodes: thin, pure calls into fedtext.algorithms.dp_ftrl and the training floor."""
+"""DP-FTRL's nodes: thin, pure calls into fedtext.algorithms.dp_ftrl and fedtext.training."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ State = dict[str, Any]
 
 
 def plan_factorisation(dp_ftrl: DpFtrl) -> Arrays:
-    """How noise is correlated across the rounds: public, and saved, so that it is found once."""
+    """Compute how noise is correlated across the rounds: public, and saved, so that it is computed once."""
     found = algorithm.chosen_factorisation(dp_ftrl)
     return {"weights": found.weights, "weight_step": np.asarray(found.weight_step)}
 
@@ -28,24 +28,24 @@ def plan_factorisation(dp_ftrl: DpFtrl) -> Arrays:
 def open_dp_ftrl_ledger(
     population: Population, server: Arrays, factorisation: Arrays, dp_ftrl: DpFtrl, privacy: Privacy
 ) -> Ledger:
-    """An empty ledger, after checking that the whole run fits the declared budget."""
+    """Open an empty ledger, after checking that the whole run fits the declared budget."""
     weighed, dim = algorithm.restored(dp_ftrl, factorisation), server["weights"].size
     return algorithm.planned_ledger(population.training, dp_ftrl, privacy, weighed, dim=dim)
 
 
 def start_server(on_device: LanguageModel) -> Arrays:
-    """The server before the first round: the public on-device model's weights, and nothing released."""
+    """Return the server before the first round: the public on-device model's weights, and nothing released."""
     weights = flat_weights(on_device.load()[0])
     return {"weights": weights, "released": np.empty((0, weights.size), dtype=np.float32)}
 
 
 def start_open_sums(server: Arrays) -> np.ndarray:
-    """No sum has begun."""
+    """Return the open sums before the first round: none has begun."""
     return np.empty((0, server["weights"].size), dtype=np.int64)
 
 
 def start_state() -> State:
-    """The state before the first round."""
+    """Return the state before the first round."""
     return {"round": 0}
 
 
@@ -61,7 +61,7 @@ def release_rows(
     factorisation: Arrays,
     dp_ftrl: DpFtrl,
 ) -> tuple[np.ndarray, np.ndarray, Ledger]:
-    """Whose turn it is trains; the weighted sums that are complete leave with noise, the others stay private."""
+    """Train on the round's clients; release the weighted sums that are complete, and keep the others private."""
     samples = PrivateSamples.of(private_token_rows, (), ledger.declaration.unit, private_enrolment["unit"])
     model, weighed = on_device.load()[0], algorithm.restored(dp_ftrl, factorisation)
     done = algorithm.released_rows(
@@ -79,25 +79,25 @@ def apply_rows(
     factorisation: Arrays,
     dp_ftrl: DpFtrl,
 ) -> tuple[Arrays, State]:
-    """The model after this round from all released rows, and the state handed to the next round."""
+    """Compute the model after this round from all released rows, and the next round's state."""
     weighed, t = algorithm.restored(dp_ftrl, factorisation), state["round"] + 1
     moved = algorithm.next_server(start["weights"], server, rows, dp_ftrl, weighed, ledger.population, t)
     return moved, algorithm.next_state(start["weights"], moved, dp_ftrl, weighed, ledger, t)
 
 
 def write_model(on_device: LanguageModel, server: Arrays) -> tuple[Any, ...]:
-    """The on-device model with the last round's weights, and its tokenizer."""
+    """Write the on-device model with the last round's weights, and its tokenizer."""
     model, tokenizer = on_device.load()
     return load_weights(model, server["weights"]), tokenizer
 
 
 def report_rounds(factorisation: Arrays, dp_ftrl: DpFtrl, *states: State) -> dict[str, Any]:
-    """Released figures by round, and what other correlations of the noise would have left in the model."""
+    """Report released figures by round, and the noise that other correlations would have left in the model."""
     norms = {f"{name}s": [state[name] for state in states] for name in ("update_norm", "noise_norm")}
     return {**norms, "errors": algorithm.noise_comparison(dp_ftrl, algorithm.restored(dp_ftrl, factorisation))}
 
 
 def count_communication(server: Arrays, factorisation: Arrays, dp_ftrl: DpFtrl) -> Exchange:
-    """What one client exchanges when it is its turn: all weights down, its update up (the row of Table 2)."""
+    """Count what a client exchanges in a round of its own: all weights down, its update up (the row of Table 2)."""
     dim, turns = server["weights"].size, algorithm.restored(dp_ftrl, factorisation).participations
     return Exchange(down_floats=dim, up_floats=dim, exchanges=turns)

@@ -1,4 +1,4 @@
-"""dp_ftrl: T rounds in which clients train in turn; what leaves are weighted sums of rounds, paid for once."""
+"""dp_ftrl: T rounds in which clients train in turn; the releases are weighted sums of rounds, charged once."""
 
 from kedro.pipeline import Pipeline, node
 
@@ -16,7 +16,7 @@ CARRIED = ("server", "state", "ledger", "private_open_sums")
 
 
 def create_pipeline() -> Pipeline:
-    """DP-FTRL for the rounds of the active parameters."""
+    """Create DP-FTRL for the rounds of the active parameters."""
     rounds = active_rounds(FTRL.name)
     return Pipeline([_setup(), _rounds(rounds), _final(rounds)])
 

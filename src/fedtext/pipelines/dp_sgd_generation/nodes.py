@@ -1,4 +1,4 @@
-"""DP-SGD and generation's nodes: thin, pure calls into fedtext.algorithms.dp_sgd_generation and the training floor."""
+"""DP-SGD and generation's nodes: thin, pure calls into fedtext.algorithms.dp_sgd_generation and fedtext.training."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ Arrays = dict[str, np.ndarray]
 
 
 def start_weights(generator: TrainableGenerator, dp_sgd_generation: DpSgdGeneration) -> Arrays:
-    """The untrained adapter, as a vector."""
+    """Return the untrained adapter, as a vector."""
     model = adapted_model(generator, dp_sgd_generation.lora, seed=derived_seed(dp_sgd_generation.seed, "adapter"))
     return {"weights": adapter_weights(model)}
 
@@ -34,14 +34,14 @@ def start_weights(generator: TrainableGenerator, dp_sgd_generation: DpSgdGenerat
 def open_dp_sgd_ledger(
     population: Population, start: Arrays, dp_sgd_generation: DpSgdGeneration, privacy: Privacy
 ) -> Ledger:
-    """An empty ledger, after checking that all steps fit the declared budget."""
+    """Open an empty ledger, after checking that all steps fit the declared budget."""
     return algorithm.planned_ledger(population.training, dp_sgd_generation, privacy, dim=start["weights"].size)
 
 
 def tokenise_behind_classes(
     private_train: pd.DataFrame, generator: TrainableGenerator, dp_sgd_generation: DpSgdGeneration, chunking: Chunking
 ) -> Arrays:
-    """Clients tokenise their samples, each behind its class. Arrays `features` (rows), `client`, `record`, `label`."""
+    """Tokenise the clients' samples, each behind its class: arrays `features` (rows), `client`, `record`, `label`."""
     model, tokenizer = generator.load()
     width = algorithm.row_width(model, tokenizer, dp_sgd_generation, chunking.length)
     kept = algorithm.of_a_class(private_train["label"], dp_sgd_generation)
@@ -65,17 +65,19 @@ def train_privately(
     start: Arrays,
     dp_sgd_generation: DpSgdGeneration,
 ) -> tuple[Arrays, Ledger]:
-    """The release: the adapter's weights after DP-SGD, and the ledger that paid for all steps before the first."""
+    """Release the adapter's weights after DP-SGD; the ledger is charged for all steps before the first."""
     samples = PrivateSamples.of(private_rows, (), ledger.declaration.unit, private_enrolment["unit"])
     dim, training = start["weights"].size, dp_sgd_generation.training
     query = algorithm.planned_query(dp_sgd_generation, ledger.declaration, ledger.population, dim=dim)
     model = adapted_model(generator, dp_sgd_generation.lora, seed=derived_seed(dp_sgd_generation.seed, "adapter"))
-    told = f"{dp_sgd_generation.model_dump_json()} {generator.source}"
-    return trained_weights(query, model, start["weights"], samples, training, ledger, private_noise_key, told=told)
+    stream_key = f"{dp_sgd_generation.model_dump_json()} {generator.source}"
+    return trained_weights(
+        query, model, start["weights"], samples, training, ledger, private_noise_key, told=stream_key
+    )
 
 
 def write_adapter(generator: TrainableGenerator, trained: Arrays, dp_sgd_generation: DpSgdGeneration) -> TrainedAdapter:
-    """The trained adapter as a generator reads it."""
+    """Write the trained adapter as a generator reads it."""
     seed = derived_seed(dp_sgd_generation.seed, "adapter")
     return adapter_of_weights(generator, dp_sgd_generation.lora, trained["weights"], seed=seed)
 
@@ -83,7 +85,7 @@ def write_adapter(generator: TrainableGenerator, trained: Arrays, dp_sgd_generat
 def write_class_texts(
     generator: TrainableGenerator, adapter: Path, dp_sgd_generation: DpSgdGeneration, chunking: Chunking
 ) -> pd.DataFrame:
-    """Texts of the trained generator, equally many of each class."""
+    """Write texts of the trained generator, equally many of each class."""
     return sampled_texts(
         generator.with_adapter(adapter),
         algorithm.final_prompts(dp_sgd_generation),
@@ -97,7 +99,7 @@ def write_class_texts(
 
 
 def count_exchanged(start: Arrays, population: Population, dp_sgd_generation: DpSgdGeneration) -> Exchange:
-    """What one unit exchanges when a step draws it: the adapter down, its gradient up."""
+    """Count what a sampled unit exchanges in a step: the adapter down, its gradient up."""
     dim, training = start["weights"].size, dp_sgd_generation.training
     exchanges = steps_of(training, population.training) * training.batch_size / population.training
     return Exchange(down_floats=dim, up_floats=dim, exchanges=exchanges)

@@ -15,7 +15,7 @@ START, ROWS, TRAINED, ADAPTER = (TUNED(n) for n in ("server", "private_rows", "t
 
 
 def create_pipeline() -> Pipeline:
-    """Private data are read by their owners, who tokenise them, and by the one release."""
+    """Create the pipeline: data holders tokenise their private data, and there is one release."""
     return Pipeline([*_training(), *_synthetic()])
 
 

@@ -1,6 +1,6 @@
-"""DPPrefSyn's nodes: thin, pure calls into fedtext.algorithms.dpprefsyn and the floors below it.
+"""DPPrefSyn's nodes: thin, pure calls into fedtext.algorithms.dpprefsyn and the packages that it uses.
 
-Nodes that align the generator on released preferences: post-processing, free of privacy cost.
+The nodes that align the generator on released preferences are post-processing, without privacy cost.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fedtext.embedding.similarity import differences_of
 from fedtext.federation.communication import Exchange
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.units import Population
-from fedtext.generation.dialogue import Dialogue, answer_prompts, embedded_answers, generate_answers
+from fedtext.generation.dialogue import Dialogue, begun_prompts, embedded_answers, written_answers
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import Generator, TrainableGenerator
 from fedtext.params.corpus import Corpus
@@ -41,20 +41,20 @@ Arrays = dict[str, np.ndarray]
 
 
 def open_dpprefsyn_ledger(population: Population, encoder: Encoder, dpprefsyn: Dpprefsyn, privacy: Privacy) -> Ledger:
-    """An empty ledger, after checking that all planned releases fit the declared budget."""
+    """Open an empty ledger, after checking that all planned releases fit the declared budget."""
     return plan.planned_ledger(population.training, dpprefsyn, privacy, embedding_dim=encoder.dim)
 
 
 def read_public_prompts(corpus: Corpus, dpprefsyn: Dpprefsyn) -> pd.DataFrame:
-    """Public prompts, `prompt_id` and `prompt`: of `corpus.public_path`, or about objects of installed packages."""
+    """Read public prompts, `prompt_id` and `prompt`: of `corpus.public_path`, or about installed packages."""
     return corpora.public_prompts(corpus, dpprefsyn.prompts, dpprefsyn.seed)
 
 
 def write_candidates(
     generator: Generator, public_prompts: pd.DataFrame, source: str, dpprefsyn: Dpprefsyn
 ) -> pd.DataFrame:
-    """`answers` answers to each prompt (line 14): `prompt_id`, `response`, `text`; some may be empty."""
-    return generate_answers(
+    """Write `answers` answers to each prompt (line 14): `prompt_id`, `response`, `text`; some may be empty."""
+    return written_answers(
         generator,
         dialogue_of(source, chat=dpprefsyn.sampler.prompt == "chat"),
         public_prompts,
@@ -68,7 +68,7 @@ def write_candidates(
 def embed_candidates(
     public_prompts: pd.DataFrame, candidates: pd.DataFrame, encoder: Encoder, source: str, dpprefsyn: Dpprefsyn
 ) -> np.ndarray:
-    """Embeddings of each prompt with each of its answers; zeros for an empty answer."""
+    """Embed each prompt with each of its answers; zeros for an empty answer."""
     answers = candidates["text"].to_numpy().reshape(-1, dpprefsyn.answers).tolist()
     prompts = public_prompts["prompt"].tolist()
     return embedded_answers(encoder, dialogue_of(source), prompts, answers, label="answers to public prompts")
@@ -82,7 +82,7 @@ def learn_scorer(
     candidate_embeddings: np.ndarray,
     dpprefsyn: Dpprefsyn,
 ) -> tuple[Arrays, Ledger]:
-    """The release, or releases one after another: the scorer, and the ledger that paid for them."""
+    """Release the scorer, in one release or several one after another, charged to the ledger."""
     pairs = PrivateSamples.of(private_pairs, (), ledger.declaration.unit, private_enrolment["unit"])
     public = Candidates(candidate_embeddings)
     scorer, charged = learned_scorer(pairs, private_pairs["middle"], public, dpprefsyn, ledger, private_noise_key)
@@ -90,17 +90,20 @@ def learn_scorer(
 
 
 def draw_random_scorer(candidate_embeddings: np.ndarray, dpprefsyn: Dpprefsyn) -> Arrays:
-    """`form: random`: a scorer that says nothing."""
+    """Draw a random scorer (`form: random`), which does not depend on private pairs."""
     return Scorer.random(candidate_embeddings.shape[2], dpprefsyn.seed).arrays()
 
 
 def prefer_by_length(dpprefsyn: Dpprefsyn) -> Arrays:
-    """`form: longest` or `shortest`: a rule in place of a scorer."""
+    """Return a length rule in place of a scorer (`form: longest` or `shortest`)."""
     return LengthRule(1.0 if dpprefsyn.form == "longest" else -1.0).arrays()
 
 
 def learn_public_scorer(encoder: Encoder, source: str, dpprefsyn: Dpprefsyn) -> Arrays:
-    """`form: public`: one head, the mean difference of the public pairs `dpprefsyn.public_pairs`, without noise."""
+    """Learn a scorer without noise from the public pairs `dpprefsyn.public_pairs` (`form: public`).
+
+    It has one head, the pairs' mean difference.
+    """
     pairs = read_pairs("table", str(dpprefsyn.public_pairs))
     answers, prompts = pairs[["chosen", "rejected"]].to_numpy().tolist(), pairs["prompt"].tolist()
     embedded = embedded_answers(encoder, dialogue_of(source), prompts, answers, label="public pairs")
@@ -114,7 +117,7 @@ def choose_preferences(
     scorers: Arrays,
     dpprefsyn: Dpprefsyn,
 ) -> pd.DataFrame:
-    """The synthetic preference data: `prompt`, `chosen`, `rejected`, `gap` (lines 15 to 17)."""
+    """Choose the synthetic preference data: `prompt`, `chosen`, `rejected`, `gap` (lines 15 to 17)."""
     public, scorer = Candidates(candidate_embeddings), scorer_of(scorers)
     return chosen_pairs(candidates, public_prompts, public, scorer, dpprefsyn)
 
@@ -122,7 +125,7 @@ def choose_preferences(
 def choose_at_random(
     public_prompts: pd.DataFrame, candidates: pd.DataFrame, candidate_embeddings: np.ndarray, dpprefsyn: Dpprefsyn
 ) -> pd.DataFrame:
-    """A control's pairs: by a direction that says nothing, another one than `form: random` has."""
+    """Choose a baseline's pairs by a random direction, another one than `form: random` has."""
     public = Candidates(candidate_embeddings)
     scorer = Scorer.random(candidate_embeddings.shape[2], derived_seed(dpprefsyn.seed, "control"))
     return chosen_pairs(candidates, public_prompts, public, scorer, dpprefsyn)
@@ -131,7 +134,7 @@ def choose_at_random(
 def choose_longest(
     public_prompts: pd.DataFrame, candidates: pd.DataFrame, candidate_embeddings: np.ndarray, dpprefsyn: Dpprefsyn
 ) -> pd.DataFrame:
-    """A control's pairs: the longest answer against the shortest one."""
+    """Choose a baseline's pairs: the longest answer against the shortest one."""
     public = Candidates(candidate_embeddings)
     return chosen_pairs(candidates, public_prompts, public, LengthRule(1.0), dpprefsyn)
 
@@ -139,7 +142,7 @@ def choose_longest(
 def count_exchanged(
     candidate_embeddings: np.ndarray, population: Population, dpprefsyn: Dpprefsyn, privacy: Privacy
 ) -> Exchange:
-    """What one unit exchanges, for the row of Table 2."""
+    """Count what one unit exchanges, for the row of Table 2."""
     return cost.communication(dpprefsyn, privacy, population.training, embedding_dim=candidate_embeddings.shape[2])
 
 
@@ -147,7 +150,7 @@ Made = tuple[TrainedAdapter, pd.DataFrame]
 
 
 def tune_on_chosen(generator: TrainableGenerator, pairs: pd.DataFrame, source: str, dpprefsyn: Dpprefsyn) -> Made:
-    """SFT on the chosen answers; the prompts are shown and not learned."""
+    """Fine-tune on the chosen answers (SFT); the prompts are shown and not learned."""
     form = _form(source, dpprefsyn)
     end = generator.ending(form.framing)
     trained, log = train_on_texts(
@@ -157,17 +160,17 @@ def tune_on_chosen(generator: TrainableGenerator, pairs: pd.DataFrame, source: s
         dpprefsyn.preference.lora,
         seed=derived_seed(dpprefsyn.seed, "sft"),
         label="tuning on chosen answers",
-        prompts=answer_prompts(generator, form, pairs["prompt"]),
+        prompts=begun_prompts(generator, form, pairs["prompt"]),
     )
     return trained, pd.DataFrame(log)
 
 
 def prefer(generator: TrainableGenerator, pairs: pd.DataFrame, source: str, dpprefsyn: Dpprefsyn) -> Made:
-    """Preference optimisation of the generator as it is; it is the reference."""
+    """Run preference optimisation of the generator, with the generator itself as the reference."""
     form = _form(source, dpprefsyn)
     trained, log = train_preferences(
         generator,
-        pairs[["chosen", "rejected"]].assign(prompt=answer_prompts(generator, form, pairs["prompt"])),
+        pairs[["chosen", "rejected"]].assign(prompt=begun_prompts(generator, form, pairs["prompt"])),
         dpprefsyn.preference,
         seed=derived_seed(dpprefsyn.seed, "preference"),
         label="preference training",
@@ -180,7 +183,7 @@ def prefer(generator: TrainableGenerator, pairs: pd.DataFrame, source: str, dppr
 def prefer_after_tuning(
     generator: TrainableGenerator, pairs: pd.DataFrame, source: str, dpprefsyn: Dpprefsyn, tuned: Path
 ) -> Made:
-    """Preference optimisation of the tuned generator, which is the reference; the policy has both updates."""
+    """Run preference optimisation of the tuned generator, its own reference; the policy has both updates."""
     trained, log = prefer(generator.with_adapter(tuned), pairs, source, dpprefsyn)
     return stacked(saved_adapter(tuned), trained), log
 
@@ -193,10 +196,10 @@ def reinforce(
     source: str,
     dpprefsyn: Dpprefsyn,
 ) -> Made:
-    """RLOO with the scorer's mean over heads as the reward of an answer to a public prompt."""
+    """Run RLOO with the scorer's mean over heads as the reward of an answer to a public prompt."""
     form, scorer = _form(source, dpprefsyn), Scorer.of(scorers)
     prompts = public_prompts["prompt"].tolist()
-    began = dict(zip(answer_prompts(generator, form, prompts), prompts, strict=True))
+    began = dict(zip(begun_prompts(generator, form, prompts), prompts, strict=True))
 
     def rewards(asked: list[str], answers: list[str]) -> list[float]:
         cut = [[form.cut(answer)] for answer in answers]
@@ -204,7 +207,7 @@ def reinforce(
         found = scorer.reward(rows[:, 0])
         return [
             float(reward) for reward in np.where(rows[:, 0].any(axis=1), found, found.min())
-        ]  # nothing said is worst
+        ]  # an empty answer is worst
 
     trained, log = train_on_rewards(
         generator,
@@ -219,5 +222,5 @@ def reinforce(
 
 
 def _form(source: str, dpprefsyn: Dpprefsyn) -> Dialogue:
-    """As candidates were asked for, and as the policy will be."""
+    """Return the prompt template, the same for candidates and for the policy."""
     return dialogue_of(source, chat=dpprefsyn.sampler.prompt == "chat")

@@ -1,10 +1,9 @@
-"""dpprefsyn: public answers to public prompts, paired by a scorer that private pairs say; then a policy is aligned.
+"""dpprefsyn: public answers, paired by a scorer that is learned from private pairs; then a policy is aligned.
 
-Policies to compare the run's own with: the same candidates and training, with other choices or without any.
+From preference pairs to a policy lead fine-tuning on the chosen answers, preference optimisation, or a reward.
 
-Their nodes are the evaluation's, so that no table of costs takes them for the algorithm's.
-
-From preference pairs to a policy: fine-tuning on the chosen answers, preference optimisation, or a reward.
+The baselines' policies have the same candidates and training, with other choices or without any. Their nodes belong to
+the evaluation, so that no table of costs counts them as the algorithm's.
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ class Trained(NamedTuple):
     """The data sets of one policy.
 
     Attributes:
-        pairs: What it is trained on.
+        pairs: The pairs that it is trained on.
         policy: The adapter.
-        log: How its training went.
-        stage: Names what lies between.
+        log: The training log.
+        stage: The prefix of data sets in between.
     """
 
     pairs: str
@@ -46,7 +45,7 @@ class Trained(NamedTuple):
 
     @classmethod
     def stage_of(cls, stage: str, pairs: str | None = None) -> Trained:
-        """A control's: on pairs of its own, unless others are named."""
+        """Return a baseline's data sets: on pairs of its own, unless others are named."""
         adapter, log = DPPREFSYN(f"{stage}.adapter"), DPPREFSYN(f"{stage}.training_log")
         return cls(pairs or DPPREFSYN(f"{stage}.pairs"), adapter, log, stage)
 
@@ -55,7 +54,7 @@ OWN = Trained(MADE.pairs, MADE.policy, MADE.training_log, "sft")
 
 
 def alignment(kind: str, of: Trained = OWN, place: Namespace = DPPREFSYN) -> list[Node]:
-    """The nodes that `dpprefsyn.alignment` asks for; none of them reads private data."""
+    """Create the nodes that `dpprefsyn.alignment` needs; none of them reads private data."""
     made, given = [of.policy, of.log], ["generator", of.pairs, SOURCE, PARAMETERS]
     between = of.stage if of is OWN else f"{of.stage}_sft"
     tuned, tuning_log = DPPREFSYN(f"{between}.adapter"), DPPREFSYN(f"{between}.training_log")
@@ -89,16 +88,16 @@ CHOICES = {RANDOM_POLICY.name: nodes.choose_at_random, LONGEST_POLICY.name: node
 
 
 def policies() -> tuple[Control, ...]:
-    """The run's policy, if it aligns one, then the controls that the active parameters ask for."""
+    """Return the run's policy, if it aligns one, then the baselines that the active parameters name."""
     if active_group("dpprefsyn")["alignment"] == "none":
         return ()
-    return (Control(POLICY.name, MADE.policy), *(Control(name, _of(name).policy) for name in _asked()))
+    return (Control(POLICY.name, MADE.policy), *(Control(name, _of(name).policy) for name in _applicable()))
 
 
 def control_policies() -> list[Node]:
-    """What trains the controls."""
+    """Create the training of the baselines."""
     kind, made = active_group("dpprefsyn")["alignment"], []
-    for name in _asked():
+    for name in _applicable():
         if name in CHOICES:
             chosen = EVALUATION.node(CHOICES[name], PUBLIC_CANDIDATES, _of(name).pairs, name=CHOICES[name].__name__)
             made += [chosen, *alignment(kind, _of(name), EVALUATION)]
@@ -111,8 +110,8 @@ def _of(name: str) -> Trained:
     return Trained.stage_of(name, MADE.pairs if name == SFT_ONLY.name else None)
 
 
-def _asked() -> list[str]:
-    """A policy that was tuned on chosen answers is no control of itself; a reward is learned from no pairs."""
+def _applicable() -> list[str]:
+    """Return the baselines that apply: a policy tuned on chosen answers is none of itself; a reward needs no pairs."""
     left_out = {"none": {*CHOICES, SFT_ONLY.name}, "sft": {SFT_ONLY.name}, "rloo": {*CHOICES}}
     kind = active_group("dpprefsyn")["alignment"]
     return [name for name in active_policies().controls if name not in left_out.get(kind, ())]
@@ -131,7 +130,7 @@ UNLEARNED: dict[str, tuple[Callable[..., object], list[str]]] = {
 
 
 def create_pipeline() -> Pipeline:
-    """Private data are read by the one node that learns the scorer; all that follows is post-processing."""
+    """Create the pipeline: only the node that learns the scorer reads private data; the rest is post-processing."""
     chosen = active_group("dpprefsyn")
     learning = _unlearned(chosen["form"]) if chosen["form"] in UNLEARNED else _learning()
     return Pipeline([*_public(), *learning, *_choosing(), *alignment(chosen["alignment"]), *control_policies()])
@@ -181,7 +180,7 @@ def _learning() -> list[Node]:
 
 
 def _unlearned(form: str) -> list[Node]:
-    """A control's scorer, which no private pair has said anything about."""
+    """Create a baseline's scorer, which does not depend on private pairs."""
     function, given = UNLEARNED[form]
     stated = DPPREFSYN.node(function, [*given, PARAMETERS], MADE.scorers, name=function.__name__)
     return [stated, last_ledger(DPPREFSYN.name, OPENED)]

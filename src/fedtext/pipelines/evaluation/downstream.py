@@ -1,15 +1,7 @@
-"""Downstream tasks beside next-token accuracy: the same conditions as training texts of other models.
+"""Downstream tasks beside next-token accuracy: train on each condition's texts, test on held-out text.
 
-- Conditions as lessons: a model of some kind learns from each one's texts and is judged on held-out text.
-- Classification beside next-token accuracy: the same conditions, each as lessons for a classifier.
-
-Questions beside next-token accuracy: the same conditions, each as lessons for a reader.
-
-Without lessons nothing is answered, so there is no epsilon = 0.
-
-Entities beside next-token accuracy: the same conditions, each as lessons for a model that looks for them.
-
-Without lessons nothing is found, so there is no epsilon = 0.
+Classification, entity recognition and extractive question answering have each a model of their own kind. The last two
+have no epsilon = 0: an untrained model finds and answers nothing.
 """
 
 from __future__ import annotations
@@ -31,17 +23,17 @@ HELD_OUT = "private_test_sample"
 
 
 @dataclass(frozen=True)
-class Lessons:
-    """One kind of model: a training and a reading for each condition, each a node of its own.
+class DownstreamTask:
+    """One downstream task: training and testing for each condition, each in a node of its own.
 
     Attributes:
         verb: Names the nodes: `classify` in `classify_public_control`.
-        judged: What is kept of each held-out text; names the data sets.
-        given: What a node is given before the texts.
-        after_texts: Learns from a condition's texts.
-        after_private_text: Learns from the private text itself.
-        compare: Makes aggregates of what all conditions left.
-        told: What it is given beside that, by its arguments.
+        judged: The outcome for each held-out text; names the data sets.
+        given: Inputs of a node before the texts.
+        after_texts: Trains on a condition's texts, and tests.
+        after_private_text: Trains on the private text itself, and tests.
+        compare: Aggregates the outcomes of all conditions.
+        compare_inputs: Further inputs of `compare`, by its arguments.
     """
 
     verb: str
@@ -50,10 +42,10 @@ class Lessons:
     after_texts: Callable[..., Any]
     after_private_text: Callable[..., Any]
     compare: Callable[..., Any]
-    told: Mapping[str, str]
+    compare_inputs: Mapping[str, str]
 
     def controls(self, *, private: bool) -> list[Node]:
-        """What every algorithm is compared with; `private`: whether the private text itself is learned from."""
+        """Create the conditions that all algorithms share; `private`: the non-private bound is among them."""
         judged = self.of_controls(private=False)
         learned = [self._learned(EVALUATION, name, texts, judged[name]) for name, texts in public_controls().items()]
         if not private:
@@ -65,24 +57,24 @@ class Lessons:
         return [*learned, ceiling]
 
     def of_texts(self, algorithm: Algorithm, texts: Mapping[str, str]) -> list[Node]:
-        """An algorithm's own conditions, by the data sets of their texts."""
+        """Create the conditions of an algorithm, by the data sets of their texts."""
         place = Namespace(EVALUATION(algorithm.name))
         return [
             self._learned(place, name, own, self.judged.of_texts(algorithm.name, name)) for name, own in texts.items()
         ]
 
     def of_controls(self, *, private: bool) -> dict[str, str]:
-        """The data set of each control, by condition."""
+        """Return the data set of each shared condition, by condition."""
         return {name: self.judged.of_control(name) for name in (*public_controls(), *(["private"] if private else []))}
 
     def of_all(self, algorithm: Algorithm, texts: Mapping[str, str], *, private: bool) -> dict[str, str]:
-        """The data set of each condition that an algorithm's texts are compared by."""
+        """Return the data set of each condition that an algorithm's texts are compared by."""
         own = {name: self.judged.of_texts(algorithm.name, name) for name in texts}
         return self.of_controls(private=private) | own
 
     def compared(self, place: Namespace, judged: Mapping[str, str], document: str) -> Node:
-        """The node through which aggregates of all conditions leave; `judged` are their data sets, by condition."""
-        given = {HELD_OUT: HELD_OUT, "partition": "params:partition", **self.told, **judged}
+        """Create the node that releases aggregates of all conditions; `judged` are their data sets, by condition."""
+        given = {HELD_OUT: HELD_OUT, "partition": "params:partition", **self.compare_inputs, **judged}
         return place.node(self.compare, given, document, name=self.compare.__name__, tags=Tag.HELD_OUT)
 
     def _learned(
@@ -99,44 +91,44 @@ class Lessons:
         return place.node(function or self.after_texts, [*self.given, texts], judged, name=name, tags=tags)
 
 
-QUESTION_LESSONS = Lessons(
+QUESTION_LESSONS = DownstreamTask(
     verb="ask",
     judged=HeldOutOutcome.ASKED,
     given=[HELD_OUT, "classifier", "params:evaluation"],
     after_texts=nodes.ask_after_texts,
     after_private_text=nodes.ask_after_private_text,
     compare=nodes.compare_answers,
-    told={},
+    compare_inputs={},
 )
 
 
 TASK, CLASSIFICATION, CORPUS = "params:task", "params:classification", "params:corpus"
 BY_NAMES = "eps0"
-CLASSIFICATION_LESSONS = Lessons(
+CLASSIFICATION_LESSONS = DownstreamTask(
     verb="classify",
     judged=HeldOutOutcome.CLASSIFIED,
     given=[HELD_OUT, "classifier", TASK, CLASSIFICATION, "params:evaluation", CORPUS],
     after_texts=nodes.classify_after_texts,
     after_private_text=nodes.classify_after_private_text,
     compare=nodes.compare_classifications,
-    told={"task": TASK, "classification": CLASSIFICATION, "corpus": CORPUS},
+    compare_inputs={"task": TASK, "classification": CLASSIFICATION, "corpus": CORPUS},
 )
 
 
 def controls(*, private: bool) -> list[Node]:
-    """What every algorithm is compared with; where nothing is learned, the nearest name of a class is taken."""
+    """Create the conditions that all algorithms share; the untrained one takes the class whose name is nearest."""
     given, made = [HELD_OUT, "classifier", TASK, CORPUS], HeldOutOutcome.CLASSIFIED.of_control(BY_NAMES)
     by_names = EVALUATION.node(nodes.classify_by_names, given, made, name="classify_by_names")
     return [by_names, *CLASSIFICATION_LESSONS.controls(private=private)]
 
 
 def all_codes(algorithm: Algorithm, texts: Mapping[str, str], *, private: bool) -> dict[str, str]:
-    """The data set of each condition that an algorithm's texts are compared by, the controls' among them."""
+    """Return the data set of each condition that an algorithm's texts are compared by, the shared ones among them."""
     return _by_names() | CLASSIFICATION_LESSONS.of_all(algorithm, texts, private=private)
 
 
 def control_codes(*, private: bool) -> dict[str, str]:
-    """The data set of each control, by condition."""
+    """Return the data set of each shared condition, by condition."""
     return _by_names() | CLASSIFICATION_LESSONS.of_controls(private=private)
 
 
@@ -144,12 +136,12 @@ def _by_names() -> dict[str, str]:
     return {BY_NAMES: HeldOutOutcome.CLASSIFIED.of_control(BY_NAMES)}
 
 
-ENTITY_LESSONS = Lessons(
+ENTITY_LESSONS = DownstreamTask(
     verb="tag",
     judged=HeldOutOutcome.TAGGED,
     given=[HELD_OUT, "tagger", "params:evaluation"],
     after_texts=nodes.tag_after_texts,
     after_private_text=nodes.tag_after_private_text,
     compare=nodes.compare_entity_scores,
-    told={"tagger": "tagger"},
+    compare_inputs={"tagger": "tagger"},
 )

@@ -1,4 +1,4 @@
-"""Which form the evaluation's graph has, read from the active parameters when pipelines are registered."""
+"""The variant of the evaluation's graph, from the active parameters when pipelines are registered."""
 
 from typing import NamedTuple
 
@@ -19,13 +19,16 @@ from fedtext.wiring.generators import generator_describes
 COPIES = "held_out_copies"  # how much of the held-out text stands in the training text
 
 
-class Form(NamedTuple):
-    """Which measurements there are.
+class EvaluationVariant(NamedTuple):
+    """The measurements of an evaluation.
 
-    `priced`: test clients pay for figures, which carry noise. `private_control`: epsilon = infinity is scored.
-    `untuned_control`: the untuned generator writes a control.
-    `classified`: classifiers are trained too. `tagged`: so are models that look for entities. `asked`: so are readers
-    that answer questions.
+    Attributes:
+        priced: Test clients have a privacy cost for figures, which carry noise (DP evaluation).
+        private_control: The non-private bound, epsilon = infinity, is scored.
+        untuned_control: The untuned generator writes a baseline.
+        classified: Classifiers are trained too.
+        tagged: Entity recognition models are trained too.
+        asked: Extractive question answering models are trained too.
     """
 
     priced: bool
@@ -37,24 +40,24 @@ class Form(NamedTuple):
 
     @property
     def counts_copies(self) -> bool:
-        """Whether held-out text is looked for in the training text: its owners are protected by no figure of that."""
+        """Whether held-out text is searched for in the training text: no budget protects the owners in that figure."""
         return self.private_control and not self.priced
 
 
-class PolicyForm(NamedTuple):
-    """How policies are judged: by whom (None: by nobody), beside which other ones, and by what they give away."""
+class PolicyEvaluation(NamedTuple):
+    """The evaluation of policies: by which judge (None: none), beside which others, and by which privacy test."""
 
     judge: JudgeKind | None
     controls: tuple[str, ...]
     membership: bool
 
 
-def active_policies() -> PolicyForm:
-    """The form that the active parameters ask for; none where Kedro will find corpus or evaluation faulty.
+def active_policies() -> PolicyEvaluation:
+    """Return the policies' evaluation by the active parameters; none if Kedro will find corpus or evaluation faulty.
 
     Raises:
-        RunRefusedError: the group `policies` is faulty, which Kedro does not see where nobody judges; a judge is asked
-            for that cannot judge; or membership where protected pairs may not be read.
+        RunRefusedError: The group `policies` is faulty, which Kedro does not see without a judge; a judge is declared
+            that cannot judge; or membership where protected pairs may not be read.
     """
     try:
         policies = Policies.model_validate(active_group("policies"))
@@ -64,17 +67,17 @@ def active_policies() -> PolicyForm:
         corpus = Corpus.model_validate(active_group("corpus"))
         evaluation = Evaluation.model_validate(active_group("evaluation"))
     except ValidationError:
-        return PolicyForm(None, (), membership=False)
+        return PolicyEvaluation(None, (), membership=False)
     try:
         policies.membership.validate_settings(corpus, evaluation)
         judge = policies.judged_by(corpus, priced=evaluation.is_priced(corpus))
     except ValueError as error:
         raise RunRefusedError(str(error)) from None
-    return PolicyForm(judge, policies.controls if judge else (), policies.membership.measured)
+    return PolicyEvaluation(judge, policies.controls if judge else (), policies.membership.measured)
 
 
-def active_form() -> Form:
-    """The form that the active parameters ask for; the one that keeps most where Kedro will find them faulty."""
+def active_variant() -> EvaluationVariant:
+    """Return the evaluation of the active parameters; the most private one if Kedro will find them faulty."""
     try:
         corpus = Corpus.model_validate(active_group("corpus"))
         evaluation = Evaluation.model_validate(active_group("evaluation"))
@@ -82,10 +85,10 @@ def active_form() -> Form:
         classification = Classification.model_validate(active_group("classification"))
         public = _writing_of(corpus)
     except ValidationError:
-        return Form(priced=True, private_control=False)
+        return EvaluationVariant(priced=True, private_control=False)
     priced = evaluation.is_priced(corpus)
     classified = classification.is_measured(task, priced=priced)
-    return Form(
+    return EvaluationVariant(
         priced,
         evaluation.has_private_control(corpus),
         evaluation.has_untuned_control(public),
@@ -96,26 +99,26 @@ def active_form() -> Form:
 
 
 def _writing_of(corpus: Corpus) -> Sampler | None:
-    """How the run's one generator writes the public texts; None where it does not."""
+    """Return how the run's one generator writes the public texts; None if it does not."""
     if not (corpus.is_described and generator_describes()):
         return None
     return Described.model_validate(active_group("described")).texts.sampler
 
 
 def public_controls() -> dict[str, str]:
-    """The data set of each control that spends no privacy, by condition."""
-    untuned = {UNTUNED_CONTROL.name: "untuned_texts"} if active_form().untuned_control else {}
+    """Return the data set of each baseline without privacy cost, by condition."""
+    untuned = {UNTUNED_CONTROL.name: "untuned_texts"} if active_variant().untuned_control else {}
     return {PUBLIC_CONTROL.name: "public_samples", **untuned}
 
 
 def validate_measures() -> None:
-    """Refuses measures that cannot be taken before any work.
+    """Check, before any work, that the declared measures can be taken.
 
     Raises:
-        RunRefusedError: a name of `evaluation.measures` is nobody's, or no measure of sets of texts; or classification,
-            entities or answers are asked for where they cannot be measured.
+        RunRefusedError: A name of `evaluation.measures` is unknown, or no measure of sets of texts; or classification,
+            entities or answers are declared where they cannot be measured.
     """
-    _refuse_classification()
+    _validate_classification()
     try:
         names = Evaluation.model_validate(active_group("evaluation")).measures
     except ValidationError:
@@ -126,7 +129,7 @@ def validate_measures() -> None:
         raise RunRefusedError(f"evaluation.measures: {error}") from None
 
 
-def _refuse_classification() -> None:
+def _validate_classification() -> None:
     try:
         corpus = Corpus.model_validate(active_group("corpus"))
         evaluation = Evaluation.model_validate(active_group("evaluation"))

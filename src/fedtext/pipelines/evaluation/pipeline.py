@@ -1,9 +1,9 @@
-"""evaluation: one scorecard for whatever an algorithm made, text or a model, in one of two forms.
+"""evaluation: one scorecard for every algorithm's output, text or a model, in one of two variants.
 
-The controls are trained and scored once for a data root, whatever is compared with them. Open: what reads held-out
-private text and still writes aggregates is tagged `held_out_evaluation`, and test clients are not protected by it.
-Priced: test clients say noised sums in declared releases (private_evaluation.py). In both only the report reads the
-figures.
+The baselines are trained and scored once for a data root, whatever is compared with them. Without DP evaluation, nodes
+that read held-out private text and still write aggregates are tagged `held_out_evaluation`, and test clients are not
+protected by it. With it, test clients contribute to noisy sums in declared releases (private_evaluation.py). In both
+only the report reads the figures.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from typing import Any
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.evaluation import downstream, private_evaluation
-from fedtext.pipelines.evaluation.form import COPIES, active_form, public_controls, validate_measures
+from fedtext.pipelines.evaluation.form import COPIES, active_variant, public_controls, validate_measures
 from fedtext.pipelines.evaluation.nodes import conditions, held_out, preferences
 from fedtext.pipelines.evaluation.policies import of_policies
 from fedtext.privacy.tags import Tag
@@ -25,9 +25,9 @@ CEILING = "private_counts_private"
 
 
 def controls_pipeline() -> Pipeline:
-    """What every algorithm is compared with, and the held-out samples' embeddings."""
+    """Create the conditions that all algorithms share, and the held-out samples' embeddings."""
     validate_measures()
-    form, public = active_form(), public_controls()
+    form, public = active_variant(), public_controls()
     controls = [
         EVALUATION.node(
             held_out.embed_test_samples,
@@ -57,7 +57,7 @@ def controls_pipeline() -> Pipeline:
 
 
 def _copies() -> list[Node]:
-    """How much of the held-out text stands in the training text."""
+    """Create the count of held-out text that stands in the training text."""
     found = EVALUATION.node(
         conditions.find_copies,
         ["private_train", "private_test_sample"],
@@ -78,7 +78,7 @@ def _scored_controls(public: dict[str, str], *, private: bool) -> Node:
 
 
 def judgement(algorithm: Algorithm) -> Pipeline:
-    """Judges what the algorithm made on the test clients."""
+    """Create the evaluation of the algorithm's output on the test clients."""
     judges = {
         OutputType.TEXTS: _of_texts,
         OutputType.MODEL: _of_model,
@@ -101,7 +101,7 @@ def _of_texts(algorithm: Algorithm) -> Pipeline:
             name="measure_texts",
         ),
     ]
-    compared, form = _controls() | counts, active_form()
+    compared, form = _controls() | counts, active_variant()
     codes = downstream.all_codes(algorithm, judged, private=form.private_control) if form.classified else {}
     if form.classified:
         scored += downstream.CLASSIFICATION_LESSONS.of_texts(algorithm, judged)
@@ -121,7 +121,7 @@ def _of_texts(algorithm: Algorithm) -> Pipeline:
 
 
 def _of_model(algorithm: Algorithm) -> Pipeline:
-    """Of an on-device model trained on the private text itself."""
+    """Evaluate an on-device model trained on the private text itself."""
     made = algorithm.outputs
     counts = {"trained_model": made.counts("trained_model")}
     scored = _place(algorithm).node(
@@ -131,15 +131,15 @@ def _of_model(algorithm: Algorithm) -> Pipeline:
         name="score_trained_model",
     )
     compared = _controls() | counts
-    if active_form().priced:
+    if active_variant().priced:
         return Pipeline([scored, *private_evaluation.of_model(algorithm, compared)])
     return Pipeline([scored, _comparison(algorithm, compared)])
 
 
 def _of_preferences(algorithm: Algorithm) -> Pipeline:
-    """Of pairs, by how the scorer orders test clients' own, unless figures have a price; and of a policy's answers."""
+    """Evaluate pairs, by how the scorer orders test clients' own without DP evaluation; and a policy's answers."""
     answered = of_policies(algorithm)
-    if active_form().priced:
+    if active_variant().priced:
         return Pipeline(answered)
     made, place = algorithm.outputs, _place(algorithm)
     ordering = place.node(
@@ -153,9 +153,9 @@ def _of_preferences(algorithm: Algorithm) -> Pipeline:
 
 
 def _of_policy(algorithm: Algorithm) -> Pipeline:
-    """Of a policy, by how it orders test clients' own pairs, unless figures have a price; and of its answers."""
+    """Evaluate a policy, by how it orders test clients' own pairs without DP evaluation; and by its answers."""
     answered = of_policies(algorithm)
-    if active_form().priced:
+    if active_variant().priced:
         return Pipeline(answered)
     made, place = algorithm.outputs, _place(algorithm)
     ordering = place.node(
@@ -182,7 +182,7 @@ def _drawn_samples() -> Node:
 
 
 def _controls() -> dict[str, str]:
-    names = ["eps0", *public_controls(), *(["private"] if active_form().private_control else [])]
+    names = ["eps0", *public_controls(), *(["private"] if active_variant().private_control else [])]
     return {name: f"private_counts_{name}" for name in names}
 
 

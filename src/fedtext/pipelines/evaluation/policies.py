@@ -1,8 +1,8 @@
-"""Win rates of the policies that an algorithm leaves, and whether its own one gives its pairs away.
+"""Win rates of an algorithm's policies, and membership inference on its own one.
 
-Prompts are public and answers released, so a judge may be a server, and figures cost nobody anything; but for the
+Prompts are public and answers released, so a judge may be a server, and figures have no privacy cost; except for the
 reward model, which learns from validation clients' pairs in a declared held-out evaluation. Membership reads protected
-pairs, as a declared control.
+pairs, as a declared baseline.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ PARAMETERS, SOURCE = "params:policies", "params:corpus.source"
 
 
 def of_policies(algorithm: Algorithm) -> list[Node]:
-    """What judges them; nothing where the algorithm leaves none, or nobody asks."""
+    """Create the evaluation of policies; empty if the algorithm has none, or no judge is declared."""
     if not algorithm.policies():
         return []
     form = active_policies()

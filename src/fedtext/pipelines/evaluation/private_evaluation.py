@@ -1,9 +1,8 @@
-"""The priced form: a ledger of the test clients, two releases or three, and what is made of them.
+"""DP evaluation: a ledger of the test clients, two releases or three, and the figures computed from them.
 
-The ledger goes from release to release: mean features, how often classes are found where that is asked for, then an
-algorithm's accuracies. A second algorithm of the data
-root asks for the same features: the same noised sum leaves, and costs nothing more. A model has no texts to place among
-them, so it skips the first.
+The ledger passes from release to release: mean features, the accuracy of classifiers if declared, then an algorithm's
+accuracies. A second algorithm of the data root queries the same features: the same noisy sum leaves, and costs nothing
+more. A model has no texts to compare with them, so it skips the first release.
 """
 
 from kedro.pipeline import Node
@@ -21,7 +20,7 @@ CLASSIFICATION = "params:classification"
 
 
 def opening() -> list[Node]:
-    """Each test client's samples, and the public guess of the accuracy to come."""
+    """Create each test client's samples, and the public guess of the accuracy to come."""
     return [
         Namespace("evaluation").node(
             held_out.choose_own_samples,
@@ -41,9 +40,9 @@ def opening() -> list[Node]:
 def of_texts(
     algorithm: Algorithm, counts: dict[str, str], judged: dict[str, str], classified: dict[str, str]
 ) -> list[Node]:
-    """All releases, and the accuracies, distances and maps of an algorithm that makes text.
+    """Create all releases, and the accuracies, distances and maps of an algorithm that makes text.
 
-    `classified` are the data sets of given classes by condition; none where nothing is classified.
+    `classified` are the data sets of given classes by condition; none if nothing is classified.
     """
     made, place = algorithm.outputs, _place(algorithm)
     charged, held = place("ledger"), ["private_test_sample", "private_test_embeddings", "public_embeddings"]
@@ -81,7 +80,7 @@ def of_texts(
 
 
 def of_model(algorithm: Algorithm, counts: dict[str, str]) -> list[Node]:
-    """The release and the accuracies of an algorithm that makes a model."""
+    """Create the release and the accuracies of an algorithm that makes a model."""
     made_from = {**public_controls(), "trained_model": algorithm.outputs.model}
     opened = _opened(algorithm, len(counts), features=False)
     return [opened, *_accuracies(algorithm, counts, made_from, _place(algorithm)("ledger_open"))]

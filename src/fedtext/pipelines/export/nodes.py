@@ -1,4 +1,4 @@
-"""A snapshot in the form of POPri's authors."""
+"""Export of a snapshot in the file format of POPri's authors."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from fedtext.system.refusal import RunRefusedError
 
 
 def export_snapshot(export: Export, out_dir: str) -> tuple[Iterable[dict[str, str]], ...]:
-    """Train, validation and test clients with the seven fields that the published scraper gave them."""
+    """Write train, validation and test clients with the seven fields that the published scraper gave them."""
     from fedtext.largefedbench.exports import seven_fields_by_split
     from fedtext.largefedbench.snapshot import snapshot_directory
 

@@ -7,7 +7,7 @@ from fedtext.pipelines.export.nodes import export_snapshot
 
 
 def create_pipeline() -> Pipeline:
-    """One node; the rows stream from the snapshot into the files."""
+    """Create the one node; the rows stream from the snapshot into the files."""
     return Pipeline(
         [
             node(

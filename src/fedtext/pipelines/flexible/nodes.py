@@ -1,10 +1,9 @@
 """The nodes of flexible participation, in the order of a run.
 
-- Private samples as the silos hold them, for the releases.
-- Before anything is released: who holds what, the ledger of all silos, and the weights to start from.
+- Before any release: the silo of every unit, the ledger of all silos, and the weights to start from.
 - The profile of all silos, and the texts that are written in proportion to it.
-- Phase 1: texts behind their codes, the strong silos' training, and the adapter that it leaves.
-- Phase 2: the weak silos' votes, the texts that are kept, and what a silo exchanged.
+- Phase 1: texts behind their codes, the strong silos' training, and the trained adapter.
+- Phase 2: the weak silos' votes, the texts that are kept, and what a silo exchanges.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ def by_silos(
     silos: pd.DataFrame,
     ledger: Ledger,
 ) -> PrivateSamples:
-    """The samples of `arrays` (`features`, `client`, `record`, `label`), each held by the silo of its client."""
+    """Return the samples of `arrays` (`features`, `client`, `record`, `label`), each held by the silo of its client."""
     samples = PrivateSamples.of(arrays, codes, ledger.declaration.unit, enrolment["unit"])
     client, silo = unit_codes(silos["client_id"].tolist()), unit_codes(silos["silo"].tolist())
     order = np.argsort(client)
@@ -65,10 +64,13 @@ Units = dict[str, int]
 
 
 def assign_silos(private_clients: pd.DataFrame, silos: Silos, privacy: Privacy) -> pd.DataFrame:
-    """The silo of every client: `client_id`, `silo`. Of a client in several, a unit itself, the first by name.
+    """Assign every client to a silo: `client_id`, `silo`.
+
+    A client in several silos that is one unit gets the first by name.
 
     Raises:
-        ValueError: records are the units, and a client has some in several silos: one of them would pay for another's.
+        ValueError: Records are the units, and a client has some in several silos: one would pay another's privacy
+            cost.
     """
     by_column = SILO_COLUMN in private_clients and silos.groups != 1  # one silo of all has no use for a column
     if by_column and privacy.unit == "record" and _spans_silos(private_clients):
@@ -85,13 +87,13 @@ def assign_silos(private_clients: pd.DataFrame, silos: Silos, privacy: Privacy) 
 
 
 def _spans_silos(private_clients: pd.DataFrame) -> bool:
-    """Whether a client has records in more than one silo."""
+    """Return whether a client has records in more than one silo."""
     places = private_clients[["client_id", SILO_COLUMN]].drop_duplicates()
     return bool(places["client_id"].duplicated().any())
 
 
 def count_silos(private_silos: pd.DataFrame, private_train: pd.DataFrame, privacy: Privacy, silos: Silos) -> Units:
-    """How many training units each silo of a public corpus holds, if nobody declares it; 0 for one that only tests."""
+    """Count the training units in each silo of a public corpus, if they are not declared; 0 for one that only tests."""
     if silos.units:
         return dict(silos.units)
     units = private_train if privacy.unit == "record" else private_train.drop_duplicates("client_id")
@@ -101,7 +103,7 @@ def count_silos(private_silos: pd.DataFrame, private_train: pd.DataFrame, privac
 
 
 def declare_silos(silos: Silos) -> Units:
-    """How many training units each silo holds, by declaration; nothing private is read."""
+    """Return the declared number of training units in each silo; nothing private is read."""
     if not silos.units:
         raise InputError(
             "silos.units is empty, and the corpus is not a public one that may be counted: declare how many "
@@ -111,7 +113,7 @@ def declare_silos(silos: Silos) -> Units:
 
 
 def start_weights(generator: TrainableGenerator, flexible: Flexible) -> np.ndarray:
-    """The untrained adapter, or all weights, as a vector."""
+    """Return the untrained adapter, or all weights, as a vector."""
     return adapter_weights(trainable_model(generator, flexible.lora, seed=derived_seed(flexible.seed, "adapter")))
 
 
@@ -125,23 +127,23 @@ def open_flexible_ledger(
     corpus: Corpus,
     partition: Partition,
 ) -> Ledger:
-    """An empty ledger of all silos, after checking that what is planned fits the budget of each."""
+    """Open an empty ledger of all silos, after checking that the planned releases fit the budget of each."""
     parties = parties_of(units, silos, privacy.epsilon)
     ledger = plan.planned_ledger(parties, flexible, privacy, dim=start.size, embedding_dim=encoder.dim)
     return ledger.model_copy(update={"deal": silo_partition(corpus, partition, silos)})
 
 
 def begin_ledger(ledger: Ledger) -> tuple[Ledger, Plan]:
-    """The opened ledger up to where texts are chosen, so that runs which choose in different ways train once; the plan.
+    """Return the opened ledger restricted to the releases before texts are chosen, and the plan.
 
-    The first can be charged for training and profile alone.
+    Runs that choose in different ways then share the training and the profile.
     """
     begun = ledger.planned and tuple(one for one in ledger.planned if one.name in (plan.DP_SGD, plan.PROFILE))
     return ledger.model_copy(update={"planned": begun}), Plan(releases=ledger.planned)
 
 
 def go_on_with_ledger(ledger: Ledger, planned: Plan) -> Ledger:
-    """The ledger that was begun, with all that the run was opened for."""
+    """Return the ledger so far with all releases that the run was opened for."""
     return ledger.model_copy(update={"planned": planned.releases})
 
 
@@ -153,7 +155,7 @@ def count_codes(
     ledger: Ledger,
     flexible: Flexible,
 ) -> tuple[np.ndarray, Ledger]:
-    """The release of the profile: records of each code in all silos together."""
+    """Release the profile: the noisy count of records of each code in all silos together."""
     samples = by_silos(private_embeddings, flexible.labels, private_enrolment, private_silos, ledger)
     if not flexible.noise:
         return unprotected.plain_profile(samples, flexible), unprotected.told(plan.PROFILE, ledger)
@@ -163,9 +165,10 @@ def count_codes(
 
 
 def share_out_texts(counted: np.ndarray, flexible: Flexible) -> np.ndarray:
-    """How many texts of each code are written, in proportion to its noised count.
+    """Allocate the number of texts to each code, in proportion to its noisy count.
 
-    A node of its own, since it alone asks how texts are chosen: choices of as many texts share what is written.
+    It is a node of its own, since it alone depends on how texts are chosen: choices of as many texts share the written
+    ones.
     """
     return np.array(profile.text_counts(counted, flexible), dtype=np.int64)
 
@@ -178,13 +181,13 @@ def write_by_profile(
     flexible: Flexible,
     chunking: Chunking,
 ) -> pd.DataFrame:
-    """Texts of the trained generator, so many of each code."""
+    """Write texts of the trained generator, the allocated number for each code."""
     tuned = generator.with_adapter(adapter)
     return profile.written_texts(tuned, counts.tolist(), flexible, chunking.length, tuned=trained.size > 0)
 
 
 def embed_candidates(candidates: pd.DataFrame, encoder: Encoder) -> np.ndarray:
-    """Unit embeddings of the written texts."""
+    """Embed the written texts as unit vectors."""
     return encode_nonempty(encoder, candidates["text"].tolist(), label="written texts")
 
 
@@ -194,7 +197,7 @@ Arrays = dict[str, np.ndarray]
 def tokenise_behind_codes(
     private_train: pd.DataFrame, generator: TrainableGenerator, flexible: Flexible, chunking: Chunking
 ) -> Arrays:
-    """Silos tokenise their samples, each behind its code. Arrays `features` (rows), `client`, `record`, `label`."""
+    """Tokenise the silos' samples, each behind its code: arrays `features` (rows), `client`, `record`, `label`."""
     model, tokenizer = generator.load()
     codes = [code_request(flexible, code) for code in flexible.classes]
     width = row_width(model, tokenizer, codes, chunking.length, plan.DP_SGD)
@@ -219,7 +222,7 @@ def train_strong_silos(
     start: np.ndarray,
     flexible: Flexible,
 ) -> tuple[np.ndarray, Ledger]:
-    """The release of phase 1: the common weights, and the ledger in which each strong silo paid. None: no weights."""
+    """Release the common weights of phase 1, charged to each strong silo; no weights if no silo is strong."""
     queries = plan.dp_sgd_queries(flexible, ledger.declaration, ledger.parties, dim=start.size)
     silos = [party.name for party in of_kind(ledger.parties, STRONG)]
     if not silos:
@@ -237,7 +240,7 @@ def train_strong_silos(
 def write_adapter(
     generator: TrainableGenerator, start: np.ndarray, trained: np.ndarray, flexible: Flexible
 ) -> TrainedAdapter | TrainedWeights:
-    """What was trained as a generator reads it; as it was before where no silo is strong."""
+    """Write the trained adapter as a generator reads it; the untrained one if no silo is strong."""
     seed = derived_seed(flexible.seed, "adapter")
     return trained_of_weights(generator, flexible.lora, trained if trained.size else start, seed=seed)
 
@@ -252,7 +255,7 @@ def cast_votes(
     candidate_embeddings: np.ndarray,
     flexible: Flexible,
 ) -> tuple[np.ndarray, Ledger]:
-    """The release of phase 2: the weak silos' votes for the texts. No silo is weak, or no text there: no votes."""
+    """Release the weak silos' votes for the texts in phase 2; no votes if no silo is weak, or there is no text."""
     query = plan.votes_query(flexible, ledger.declaration, ledger.parties)
     if query is None or candidates.empty:
         return np.zeros(0), ledger
@@ -272,7 +275,7 @@ def release_code_means(
     ledger: Ledger,
     flexible: Flexible,
 ) -> tuple[np.ndarray, Ledger]:
-    """The release of `selection: herd`: a sum of the weak silos' embeddings a code."""
+    """Release a sum of the weak silos' embeddings for each code (`selection: herd`)."""
     dim = private_embeddings["features"].shape[1]
     query = plan.means_query(flexible, ledger.declaration, ledger.parties, embedding_dim=dim)
     if query is None:
@@ -287,7 +290,7 @@ def release_code_means(
 def keep_by_votes(
     candidates: pd.DataFrame, candidate_embeddings: np.ndarray, scores: np.ndarray, flexible: Flexible
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """The synthetic data set and its embeddings: texts drawn without replacement in proportion to their votes."""
+    """Sample texts without replacement in proportion to their votes: the synthetic data set and its embeddings."""
     kept = selection.kept_by_votes(scores, _codes(candidates, flexible), flexible)
     return _synthetic(candidates, kept, flexible.synthetic_texts), candidate_embeddings[kept]
 
@@ -295,7 +298,7 @@ def keep_by_votes(
 def keep_by_means(
     candidates: pd.DataFrame, candidate_embeddings: np.ndarray, scores: np.ndarray, flexible: Flexible
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """The same by herding to the released means."""
+    """Select texts by kernel herding to the released means: the synthetic data set and its embeddings."""
     kept = selection.kept_by_means(scores, candidate_embeddings, _codes(candidates, flexible), flexible)
     return _synthetic(candidates, kept, flexible.synthetic_texts), candidate_embeddings[kept]
 
@@ -303,19 +306,19 @@ def keep_by_means(
 def keep_at_random(
     candidates: pd.DataFrame, candidate_embeddings: np.ndarray, flexible: Flexible
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """The same of as many texts, chosen by no vote; all of them where no more were written than are kept."""
+    """Sample as many texts without votes; all of them if no more were written than are kept."""
     return keep_by_votes(candidates, candidate_embeddings, np.zeros(0), flexible)
 
 
 def count_exchanged(
     start: np.ndarray, ledger: Ledger, candidate_embeddings: np.ndarray, flexible: Flexible
 ) -> Exchange:
-    """What a silo exchanges in the whole run, a mean over silos."""
+    """Count what a silo exchanges in the whole run, a mean over silos."""
     return communication(flexible, ledger.parties, dim=start.size, embedding_dim=candidate_embeddings.shape[1])
 
 
 def _codes(candidates: pd.DataFrame, flexible: Flexible) -> np.ndarray:
-    """Position of each text's code among the declared ones."""
+    """Return the position of each text's code among the declared ones."""
     return class_index(label_codes(nullable(candidates["label"])), flexible.labels)
 
 

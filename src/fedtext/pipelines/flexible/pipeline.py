@@ -1,6 +1,6 @@
-"""flexible: strong silos train, all silos count their codes, weak silos vote, and texts are drawn by their votes.
+"""flexible: strong silos train, all silos count their codes, weak silos vote, and texts are sampled by the votes.
 
-Private data leave three times: by the strong silos' training, by the profile of all, by the votes of the weak.
+There are three releases of private data: the strong silos' training, the profile of all, the votes of the weak.
 """
 
 from kedro.pipeline import Node, Pipeline
@@ -28,7 +28,7 @@ EMBEDDED = ["private_embeddings", "private_enrolment", HELD_BY, "private_noise_k
 
 
 def create_pipeline() -> Pipeline:
-    """The paper's algorithm, or with another choice of what is kept."""
+    """Create the paper's algorithm, or a variant with another selection of texts."""
     return Pipeline([*_setup(), *_training(), *_profile(), *_refinement(active_group("flexible")["selection"])])
 
 

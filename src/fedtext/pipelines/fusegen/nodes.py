@@ -24,10 +24,10 @@ from fedtext.seeding import derived_seed
 
 
 def ledger_opener(generators: tuple[str, ...]) -> Callable[[Population, Task, Privacy], Ledger]:
-    """The node that opens the ledger of a run with these generators."""
+    """Create the node that opens the ledger of a run with these generators."""
 
     def open_fusegen_ledger(population: Population, task: Task, privacy: Privacy) -> Ledger:
-        """A ledger that nothing will be charged to, after checking that there are classes and generators."""
+        """Open a ledger without releases, after checking that there are classes and generators."""
         task.validate_classes("fusegen")
         validate_generator_count(generators)
         return opened_ledger([], privacy, population.training)
@@ -36,7 +36,7 @@ def ledger_opener(generators: tuple[str, ...]) -> Callable[[Population, Task, Pr
 
 
 def start_fusegen() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Before the first round: no text is written, and none is shown."""
+    """Return the tables before the first round: no text is written, and none is shown."""
     return pd.DataFrame(columns=[*COLUMNS, "round"]), pd.DataFrame(columns=["text", "label"])
 
 
@@ -48,7 +48,7 @@ def write_round_texts(
     chunking: Chunking,
     **generators: Generator,
 ) -> pd.DataFrame:
-    """All texts so far: those of this round, which the examples are shown to, below the others."""
+    """Write this round's texts by examples; return all texts so far, this round's last."""
     number = int(written_before["round"].max() + 1) if len(written_before) else 1
     written = labelled_texts_of(
         generators,
@@ -64,17 +64,17 @@ def write_round_texts(
 
 
 def choose_examples(written: pd.DataFrame, encoder: Encoder, task: Task, fusegen: Fusegen) -> pd.DataFrame:
-    """What the next round shows: judged by the generators' classifiers."""
+    """Choose the next round's examples by the generators' classifiers."""
     features = encoder.encode(written["text"].tolist(), label="texts of the generators", undirected_as_zeros=True)
     return chosen_examples(written, features, class_indices(task, written), len(task.labels), fusegen)
 
 
 def keep_all_texts(written: pd.DataFrame, encoder: Encoder) -> tuple[pd.DataFrame, np.ndarray]:
-    """The synthetic data set, of all rounds, which says who wrote what and when; and its embeddings."""
+    """Return the synthetic data set, of all rounds, with each text's generator and round; and its embeddings."""
     table = written[[*SYNTHETIC_COLUMNS, "generator"]]
     return table, encode_nonempty(encoder, table["text"].tolist(), label="texts of the generators")
 
 
 def count_nothing_exchanged(written: pd.DataFrame) -> Exchange:
-    """What one client exchanges: nothing."""
+    """Count what one client exchanges: nothing."""
     return Exchange(down_floats=0, up_floats=0, exchanges=0)

@@ -14,7 +14,7 @@ TASK, PARAMETERS = "params:task", "params:fusegen"
 
 
 def create_pipeline() -> Pipeline:
-    """An empty ledger, the rounds, and all that was written."""
+    """Create an empty ledger, the rounds, and the synthetic data set."""
     rounds = active_rounds(FUSEGEN.name)
     written, made = FUSEGEN.round(rounds, "written"), ALGORITHM.outputs
     return Pipeline(

@@ -1,4 +1,4 @@
-"""What every algorithm's run ends with: ledger, privacy report, row of costs, embeddings of the rounds."""
+"""The common end of every algorithm's run: ledger, privacy report, row of costs, embeddings of the rounds."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,24 +20,24 @@ from fedtext.privacy.spending import Spent
 
 
 def hand_over_ledger(ledger: Ledger) -> Ledger:
-    """The ledger after the last release, under a name that does not depend on how many rounds there are."""
+    """Return the ledger after the last release, under a name that does not depend on how many rounds there are."""
     return ledger
 
 
 def embed_final_texts(final_texts: pd.DataFrame, encoder: Encoder) -> np.ndarray:
-    """Unit embeddings; zeros for an empty text."""
+    """Embed the final texts as unit vectors; zeros for an empty text."""
     return encode_nonempty(encoder, final_texts["text"].tolist(), label="final texts")
 
 
 def keep_final_texts(
     final_texts: pd.DataFrame, final_embeddings: np.ndarray, synthetic_texts: int
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """The synthetic data set, the first so many texts that are not empty, and its embeddings; they say their round.
+    """Return the synthetic data set, the first so many texts that are not empty with their round, and its embeddings.
 
-    Fewer than were asked for are kept, and a warning says how many.
+    If there are fewer, all are kept, and a warning gives their number.
 
     Raises:
-        ValueError: all are empty.
+        ValueError: All are empty.
     """
     kept = first_nonempty(final_texts, synthetic_texts)
     check_text_count(len(kept), synthetic_texts)
@@ -45,14 +45,14 @@ def keep_final_texts(
 
 
 def collect_round_embeddings(*candidate_embeddings: np.ndarray) -> dict[str, np.ndarray]:
-    """Embeddings of each round's texts, keyed `round_01`, ..., for the evaluation; no key for a round without any."""
+    """Collect each round's embeddings, keyed `round_01`, ..., for the evaluation; no key for a round without texts."""
     return nonempty_by_round(candidate_embeddings)
 
 
 def report_writer(
     assumption: str, *, of_pairs: bool = False
 ) -> Callable[[Ledger, tuple[Spent, ...], Corpus, Privacy], tuple[dict[str, Any], str]]:
-    """The node that writes the privacy report; `assumption` is a sentence that it adds, or empty.
+    """Create the node that writes the privacy report; `assumption` is a sentence that it adds, or empty.
 
     `of_pairs`: a record is a pair.
     """
@@ -60,7 +60,7 @@ def report_writer(
     def write_privacy_report(
         ledger: Ledger, release_history: tuple[Spent, ...], corpus: Corpus, privacy: Privacy
     ) -> tuple[dict[str, Any], str]:
-        """The last word of the run on privacy: `privacy_report.json` and `privacy_report.md`."""
+        """Write the run's privacy report: `privacy_report.json` and `privacy_report.md`."""
         further, record = [assumption] if assumption else [], PAIR if of_pairs else SPAN
         return final_report(ledger, release_history, further, record, Allowance.of(corpus, privacy))
 
@@ -68,10 +68,10 @@ def report_writer(
 
 
 def cost_writer(title: str) -> Callable[[Exchange], Cost]:
-    """The node that writes the row of the algorithm with this title."""
+    """Create the node that writes the row of the algorithm with this title."""
 
     def write_cost(exchange: Exchange) -> Cost:
-        """This run's row of Table 2."""
+        """Write this run's row of Table 2."""
         return Cost.of(title, exchange)
 
     return write_cost

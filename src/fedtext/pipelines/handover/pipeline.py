@@ -1,4 +1,4 @@
-"""handover: what an algorithm leaves for the evaluation, the report and people, the same for every algorithm."""
+"""handover: the outputs that every algorithm has in common: privacy report, costs and the synthetic data set."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ OF_PAIRS = (OutputType.PREFERENCES, OutputType.POLICY)  # whose private records 
 
 
 def create_pipeline(algorithm: Algorithm) -> Pipeline:
-    """Privacy report and cost, from the ledger and the exchange of the algorithm, or of the one that it stands on."""
+    """Create privacy report and cost, from the ledger and exchange of the algorithm, or of the one it depends on."""
     own, made, paid = Namespace(algorithm.name), algorithm.outputs, Outputs(algorithm.depends_on or algorithm.name)
     return Pipeline(
         [
@@ -28,12 +28,12 @@ def create_pipeline(algorithm: Algorithm) -> Pipeline:
 
 
 def last_ledger(algorithm: str, ledger: str) -> Node:
-    """The node that hands over `ledger`, the last of an algorithm whose rounds each charge one."""
+    """Create the node that returns `ledger`, the last of an algorithm whose rounds each charge one."""
     return Namespace(algorithm).node(nodes.hand_over_ledger, ledger, Outputs(algorithm).ledger, name="hand_over_ledger")
 
 
 def final_texts(algorithm: str) -> list[Node]:
-    """The nodes from `{algorithm}.final_texts`, which know their round, to the synthetic data set of that size."""
+    """Create the nodes from `{algorithm}.final_texts`, with their round, to the synthetic data set of that size."""
     own, made = Namespace(algorithm), Outputs(algorithm)
     texts, embeddings = own("final_texts"), own("final_embeddings")
     return [
@@ -48,7 +48,7 @@ def final_texts(algorithm: str) -> list[Node]:
 
 
 def round_embeddings(algorithm: str, embeddings: Sequence[str]) -> Node:
-    """The node that collects `embeddings`, those of each round's candidates in order."""
+    """Create the node that collects `embeddings`, those of each round's candidates in order."""
     return Namespace(algorithm).node(
         nodes.collect_round_embeddings,
         embeddings,

@@ -1,4 +1,4 @@
-"""Public sources -> immutable raw pages -> a verified snapshot, what it looks like, and how two of them differ."""
+"""Public sources -> immutable raw pages -> a verified snapshot, its description, and how two of them differ."""
 
 import datetime
 from pathlib import Path
@@ -12,22 +12,22 @@ from fedtext.models.language_model import place_of
 from fedtext.params.ingest import Ingest
 from fedtext.params.largefedbench import LargeFedBench, Release
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.console import say
+from fedtext.wiring.console import echo
 
 SPEECHES_ON_THE_MAP = 1500  # of countries: as many as a figure of points shows apart; no snapshot depends on it
 
 
 def pull_raw_pages(ingest: Ingest) -> dict[str, Any]:
-    """Pulls the windows of one source that are asked for and not there yet; returns the counts."""
-    from fedtext.largefedbench.ingest.pull import pull, pull_summary  # HTTP and XML libraries are for this run only
+    """Pull the windows of one source that are declared and not there yet; return the counts."""
+    from fedtext.largefedbench.ingest.pull import pull, told  # HTTP and XML libraries are for this run only
 
     report = pull(ingest)
-    say(f"  {pull_summary(report)}")
+    echo(f"  {told(report)}")
     return report
 
 
 def build_largefedbench(largefedbench: LargeFedBench) -> str:
-    """Directory of the snapshot `largefedbench.snapshot`, built from the pages in `largefedbench.raw_dir`."""
+    """Build the snapshot `largefedbench.snapshot` from the pages in `largefedbench.raw_dir`; return its directory."""
     from fedtext.largefedbench.build import build_snapshot
     from fedtext.largefedbench.tokens import load_tokenizer
 
@@ -38,7 +38,7 @@ def build_largefedbench(largefedbench: LargeFedBench) -> str:
 
 
 def describe_largefedbench(largefedbench_snapshot: str) -> tuple[dict[str, Any], str]:
-    """The snapshot's provenance (sizes, counts by rule, bad pages) and its data card."""
+    """Return the snapshot's provenance (sizes, counts by rule, bad pages) and its data card."""
     from fedtext.largefedbench.card import render_card
     from fedtext.largefedbench.snapshot import provenance
 
@@ -49,7 +49,7 @@ def describe_largefedbench(largefedbench_snapshot: str) -> tuple[dict[str, Any],
 def draw_largefedbench(
     largefedbench_snapshot: str, encoder: Encoder, largefedbench: LargeFedBench
 ) -> tuple[Figure, Figure]:
-    """POPri's Figures 9 and 10 for this snapshot: tokens per client, speeches by country."""
+    """Draw POPri's Figures 9 and 10 for this snapshot: tokens per client, speeches by country."""
     from fedtext.largefedbench.figures import sample_speeches, tokens_of_clients
 
     speeches = sample_speeches(largefedbench_snapshot, SPEECHES_ON_THE_MAP)
@@ -63,7 +63,7 @@ def draw_largefedbench(
 def compare_snapshots(
     old: str | float | None, new: str | float | None, largefedbench: LargeFedBench
 ) -> tuple[dict[str, Any], dict[str, str], dict[str, dict[str, Any]]]:
-    """Clients added, removed and altered from snapshot `old` to `new` (names, or directories).
+    """Compare snapshots `old` and `new` (names, or directories): clients added, removed and altered.
 
     Returns:
         The difference; it as Markdown and as JSON with all ids, both under the names of the two snapshots.
@@ -81,7 +81,7 @@ def compare_snapshots(
 
 
 def release_snapshot(largefedbench_snapshot: str, largefedbench: LargeFedBench, release: Release) -> str:
-    """Directory of the release of a snapshot, below `release.out_dir`, with what changed since `release.previous`."""
+    """Write the release of a snapshot with its changes since `release.previous`; return its directory."""
     from fedtext.largefedbench.release import write_release
     from fedtext.largefedbench.snapshot import snapshot_directory
 
@@ -89,12 +89,12 @@ def release_snapshot(largefedbench_snapshot: str, largefedbench: LargeFedBench, 
     previous = snapshot_directory(release.previous, largefedbench.out_dir) if release.previous else None
     date = release.date or datetime.datetime.now(datetime.UTC).date()
     directory = write_release(snapshot, previous, Path(release.out_dir) / snapshot.name, date)
-    say(f"  release {snapshot.name}: {directory}")
+    echo(f"  release {snapshot.name}: {directory}")
     return str(directory)
 
 
 def push_snapshot(largefedbench: LargeFedBench, release: Release) -> str:
-    """Address of the commit that the release of `largefedbench.snapshot` became on the hub."""
+    """Push the release of `largefedbench.snapshot` to the hub; return the address of the commit."""
     from fedtext.largefedbench.release import push_release
 
     if largefedbench.snapshot is None:
@@ -103,5 +103,5 @@ def push_snapshot(largefedbench: LargeFedBench, release: Release) -> str:
             "--params largefedbench.snapshot=2025.1,release.repository=owner/name"
         )
     address = push_release(Path(release.out_dir) / largefedbench.snapshot, release)
-    say(f"  pushed: {address}")
+    echo(f"  pushed: {address}")
     return address

@@ -6,7 +6,7 @@ from fedtext.pipelines.largefedbench import nodes
 
 
 def ingest_pipeline() -> Pipeline:
-    """A polite, resumable pull from one public source: raw pages below `ingest.raw_dir`, and a report.
+    """Create a polite, resumable pull from one public source: raw pages below `ingest.raw_dir`, and a report.
 
     The report is not saved, so that every run looks at the source again: the finished windows on disk, not the record
     of an earlier run, say what is left to do.
@@ -15,10 +15,10 @@ def ingest_pipeline() -> Pipeline:
 
 
 def build_pipeline() -> Pipeline:
-    """Raw pages -> records -> cleaned -> chunks -> splits -> snapshot, in one streaming node, and what is read off it.
+    """Create the snapshot's build in one streaming node (pages, records, chunks, splits), and its description.
 
-    The snapshot's path is handed on in memory: every run looks at the raw pages again, and a snapshot that is already
-    what they give is verified and kept.
+    The snapshot's path is kept in memory: every run looks at the raw pages again. A snapshot that they would give again
+    is verified and kept.
     """
     return Pipeline(
         [
@@ -42,7 +42,7 @@ def build_pipeline() -> Pipeline:
 
 
 def diff_pipeline() -> Pipeline:
-    """Two snapshots -> what changed; the difference is handed on in memory too, so that every run compares again."""
+    """Create the comparison of two snapshots; it is kept in memory, so that every run compares again."""
     return Pipeline(
         [
             node(
@@ -56,7 +56,7 @@ def diff_pipeline() -> Pipeline:
 
 
 def release_pipeline() -> Pipeline:
-    """Raw pages -> a snapshot -> its release; built or found, as every run looks at the pages again."""
+    """Create a snapshot and its release; built or found, as every run looks at the pages again."""
     build = node(
         nodes.build_largefedbench, "params:largefedbench", "largefedbench_snapshot", name="build_largefedbench"
     )
@@ -70,7 +70,7 @@ def release_pipeline() -> Pipeline:
 
 
 def push_pipeline() -> Pipeline:
-    """A release on disk -> the hub, by the token in HF_TOKEN."""
+    """Create the push of a release on disk to the hub, by the token in HF_TOKEN."""
     return Pipeline(
         [
             node(

@@ -1,7 +1,4 @@
-"""The pairs' nodes: read, split by client or by prompt, embedded by their owners.
-
-In which form the dialogues of a corpus are written.
-"""
+"""The pairs' nodes: read, split by client or by prompt, embedded by their owners; and the form of their dialogues."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fedtext.corpora.annotators import annotators, preferences, questions, sharpness_for
-from fedtext.corpora.clients import selected_clients
+from fedtext.corpora.clients import taken_clients
 from fedtext.corpora.preferences import (
     as_records,
     preferred,
@@ -25,7 +22,7 @@ from fedtext.corpora.records import SPLITS
 from fedtext.corpora.splits import client_splits, validate_splits
 from fedtext.embedding.similarity import differences_of
 from fedtext.federation.private_samples import label_codes
-from fedtext.generation.dialogue import ASSISTANT, SUMMARY, Dialogue, embedded_answers, generate_answers
+from fedtext.generation.dialogue import ASSISTANT, SUMMARY, Dialogue, embedded_answers, written_answers
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import Generator
 from fedtext.params.annotation import Annotation
@@ -36,7 +33,7 @@ from fedtext.seeding import derived_seed
 
 
 def dialogue_of(source: str, *, chat: bool = False) -> Dialogue:
-    """Posts with summaries, or turns by Human and Assistant (C.3); `chat`: a model is asked for answers in messages."""
+    """Return the form of dialogues: posts with summaries, or turns by Human and Assistant (C.3), or chat messages."""
     return Dialogue(chat, SUMMARY if source == "tldr" else ASSISTANT)
 
 
@@ -45,9 +42,9 @@ ALL = 10**9  # prompts of a public file that are compared with the private ones
 
 
 def read_private_pairs(corpus: Corpus, privacy: Privacy, partition: Partition) -> pd.DataFrame:
-    """The pairs of `corpus.path`: `prompt`, `chosen`, `rejected`, `client_id`, and `text`, all that each holds.
+    """Read the pairs of `corpus.path`: `prompt`, `chosen`, `rejected`, `client_id`, and `text`, all that each holds.
 
-    A public corpus that leaves a split empty is refused here, before anything is made of it.
+    A public corpus that leaves a split empty is refused here, before any work on it.
     """
     pairs = private_pairs(corpus, privacy)
     if corpus.public_path is not None:
@@ -60,14 +57,14 @@ def read_private_pairs(corpus: Corpus, privacy: Privacy, partition: Partition) -
 
 
 def set_sharpness(generator: Generator, corpus: Corpus, annotation: Annotation) -> dict[str, Any]:
-    """How decided the made-up annotators are (`sharpness`): by answers to questions about installed packages."""
+    """Calibrate the simulated annotators' decisiveness (`sharpness`), on questions about installed packages."""
     known = public_prompts(corpus, annotation.public_questions, annotation.seed)["prompt"].tolist()
     firsts, seconds = zip(*two_answers(generator, known, annotation), strict=True)
     return {"sharpness": sharpness_for(known, firsts, seconds, annotation.accuracy)}
 
 
 def answer_questions(generator: Generator, corpus: Corpus, annotation: Annotation) -> pd.DataFrame:
-    """What made-up annotators are shown: `prompt`, on the standard library, with its answers `first` and `second`."""
+    """Write two answers, `first` and `second`, to each `prompt` on the standard library, for simulated annotators."""
     people = annotators(annotation.annotators, annotation.seed)
     names = stdlib_records(corpus)["client_id"].tolist()
     asked = questions(names, people[-1].questions.stop, annotation.seed)
@@ -79,16 +76,16 @@ def answer_questions(generator: Generator, corpus: Corpus, annotation: Annotatio
 def ask_annotators(
     shown: pd.DataFrame, decided: dict[str, Any], corpus: Corpus, privacy: Privacy, annotation: Annotation
 ) -> pd.DataFrame:
-    """Made-up annotators' pairs: which of two answers each of them chose."""
+    """Simulate the annotators' pairs: which of two answers each of them chose."""
     people = annotators(annotation.annotators, annotation.seed)
     both = list(zip(shown["first"], shown["second"], strict=True))
     pairs = preferences(people, shown["prompt"].tolist(), both, sharpness=decided["sharpness"], seed=annotation.seed)
-    return as_records(selected_clients(preferred(pairs), corpus, privacy))
+    return as_records(taken_clients(preferred(pairs), corpus, privacy))
 
 
 def two_answers(generator: Generator, asked: list[str], annotation: Annotation) -> list[tuple[str, str]]:
-    """Two answers of the generator to each question; some may be empty."""
-    written = generate_answers(
+    """Return two answers of the generator to each question; some may be empty."""
+    written = written_answers(
         generator,
         Dialogue(chat=annotation.sampler.prompt == "chat"),
         pd.DataFrame({"prompt_id": range(len(asked)), "prompt": asked}),
@@ -103,7 +100,7 @@ def two_answers(generator: Generator, asked: list[str], annotation: Annotation) 
 def split_pairs(
     private_pairs: pd.DataFrame, corpus: Corpus, partition: Partition
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Pairs of the training, validation and test clients; of public ones, held out are new prompts alone."""
+    """Split pairs into training, validation and test clients; of public ones, only new prompts are held out."""
     split = private_pairs["client_id"].map(client_splits(private_pairs, partition))
     train, validation, test = (private_pairs[split == name].reset_index(drop=True) for name in SPLITS)
     if corpus.is_public:
@@ -112,7 +109,7 @@ def split_pairs(
 
 
 def embed_private_pairs(private_train: pd.DataFrame, encoder: Encoder, source: str) -> Arrays:
-    """Clients embed their pairs. Arrays `features` (d), `middle`, `client`, `record`, `label` (none)."""
+    """Embed the clients' pairs: arrays `features` (d), `middle`, `client`, `record`, `label` (none)."""
     answers = private_train[["chosen", "rejected"]].to_numpy().tolist()
     embedded = embedded_answers(
         encoder, dialogue_of(source), private_train["prompt"].tolist(), answers, label="private pairs"

@@ -1,4 +1,4 @@
-"""pairs: preference pairs in place of texts: who takes part, splits, embeddings. Nothing is released here."""
+"""pairs: preference pairs in place of texts: enrolment, splits, embeddings. Nothing is released here."""
 
 from kedro.pipeline import Node, Pipeline
 
@@ -19,14 +19,14 @@ POPULATION, SHARPNESS, SHOWN = PAIRS("population"), PAIRS("sharpness"), PAIRS("s
 
 
 def create_pipeline(*, counted: bool = False) -> Pipeline:
-    """The pairs that `corpus` names, or made-up annotators', split by client; a pair is a record.
+    """Create the pairs that `corpus` names, or simulated annotators', split by client; a pair is a record.
 
     `counted`: the population is counted.
     """
     return Pipeline(
         [
             noise_key(),
-            *(_asked() if active_group("corpus")["source"] == "docstrings" else [_read()]),
+            *(_simulated() if active_group("corpus")["source"] == "docstrings" else [_read()]),
             PAIRS.node(
                 nodes.split_pairs,
                 [RECORDS, CORPUS, PARTITION],
@@ -57,7 +57,7 @@ def _read() -> Node:
     return PAIRS.node(nodes.read_private_pairs, given, RECORDS, name=Reader.PAIRS, tags=Tag.CHECK)
 
 
-def _asked() -> list[Node]:
+def _simulated() -> list[Node]:
     given = ["generator", CORPUS, "params:annotation"]
     answered = {SHARPNESS: nodes.set_sharpness, SHOWN: nodes.answer_questions}
     return [

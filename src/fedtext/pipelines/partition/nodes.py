@@ -22,7 +22,7 @@ from fedtext.system.refusal import RunRefusedError
 
 
 def assign_clients(private_records: pd.DataFrame, params: Partition, corpus: Corpus, silos: Silos) -> pd.DataFrame:
-    """Records with the client ids that `params.method` gives them."""
+    """Assign records to clients: the client ids that `params.method` gives them."""
     if params.method != "natural" and not corpus.is_public:
         raise RunRefusedError(
             f"partition.method '{params.method}' deals all records out among made-up clients, so that who holds what "
@@ -42,9 +42,9 @@ def assign_clients(private_records: pd.DataFrame, params: Partition, corpus: Cor
 def assign_splittable_clients(
     private_records: pd.DataFrame, params: Partition, corpus: Corpus, silos: Silos, privacy: Privacy
 ) -> pd.DataFrame:
-    """The same, each record with its split where records are split and not clients.
+    """Assign records to clients, and to splits if records and not clients are split.
 
-    A public corpus with too few for a split is refused here, before anything is made of the others.
+    A public corpus with too few for a split is refused here, before any work on the others.
     """
     validate_client_split(params, privacy)
     records = with_splits(assign_clients(private_records, params, corpus, silos), params)
@@ -56,21 +56,21 @@ def assign_splittable_clients(
 def chunk_private_records(
     private_clients: pd.DataFrame, chunk_tokenizer: Tokenizer, chunking: Chunking
 ) -> pd.DataFrame:
-    """Every client's samples: successive spans of `chunking.length` tokens of `chunk_tokenizer`."""
+    """Cut every client's texts into samples: successive spans of `chunking.length` tokens of `chunk_tokenizer`."""
     return sample_records(private_clients, chunk_tokenizer.load(), chunking)
 
 
 def chunk_public_records(
     public_records: pd.DataFrame, chunk_tokenizer: Tokenizer, chunking: Chunking, public_samples: int | None
 ) -> pd.DataFrame:
-    """Public samples of the same form, from as many texts as `corpus.public_samples` allows."""
+    """Cut public texts into samples likewise, from as many texts as `corpus.public_samples` allows."""
     return spread_samples(sample_records(public_records, chunk_tokenizer.load(), chunking), public_samples)
 
 
 def split_samples(
     private_samples: pd.DataFrame, private_clients: pd.DataFrame, params: Partition
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Training, validation and test samples: by the corpus's own splits, or by a hash of client id or record."""
+    """Split samples into training, validation and test: by the corpus's splits, or a hash of client id or record."""
     split = sample_splits(private_samples, private_clients, params)
     samples = private_samples.drop(columns=SPLIT_COLUMN, errors="ignore")
     train, validation, test = (samples[split == name].reset_index(drop=True) for name in SPLITS)
@@ -80,9 +80,9 @@ def split_samples(
 def split_samples_for_open_figures(
     private_samples: pd.DataFrame, private_clients: pd.DataFrame, params: Partition
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """The same, where held-out samples will be measured as they are: too few are refused before any release.
+    """Split samples, and refuse too few held-out ones, which are measured without DP evaluation, before any release.
 
-    Whether there are may be one client's doing; but of what follows test clients have no protection either.
+    Whether there are may depend on one client; but test clients have no protection in what follows either.
     """
     train, validation, test = split_samples(private_samples, private_clients, params)
     validate_held_out_count(len(test))
@@ -90,7 +90,7 @@ def split_samples_for_open_figures(
 
 
 def draw_partition(private_test: pd.DataFrame, params: Partition) -> Figure:
-    """Client sizes and label shares as the held-out clients show them, coarse enough that none stands out."""
+    """Draw client sizes and label shares of the held-out clients, coarse enough that none stands out."""
     labels = nullable(private_test["label"])
     settings = {"natural": "", "iid": "", "biased": "", "label_skew": f", {params.labels_per_client} labels a client"}
     described = params.method + settings.get(params.method, f", alpha {params.alpha:g}")

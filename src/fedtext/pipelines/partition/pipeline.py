@@ -1,8 +1,8 @@
-"""partition: records -> clients -> samples -> splits, and what the clients look like."""
+"""partition: records -> clients -> samples -> splits, and figures of the clients."""
 
 from kedro.pipeline import Node, Pipeline, node
 
-from fedtext.pipelines.evaluation.form import active_form
+from fedtext.pipelines.evaluation.form import active_variant
 from fedtext.pipelines.partition.nodes import (
     assign_splittable_clients,
     chunk_private_records,
@@ -15,7 +15,7 @@ from fedtext.privacy.tags import Tag
 
 
 def create_pipeline() -> Pipeline:
-    """Private and public records become samples; private ones are split by client."""
+    """Create the samples of private and public records; private ones are split by client."""
     return Pipeline(
         [
             node(
@@ -23,7 +23,7 @@ def create_pipeline() -> Pipeline:
                 ["private_records", "params:partition", "params:corpus", "params:silos", "params:privacy"],
                 "private_clients",
                 name="assign_clients",
-                tags=Tag.CHECK,  # of a table that cannot be read, or dealt out, one hears before anything is made of it
+                tags=Tag.CHECK,  # a table that cannot be read, or partitioned, is refused before other work
             ),
             node(
                 chunk_private_records,
@@ -38,19 +38,19 @@ def create_pipeline() -> Pipeline:
                 name="chunk_public_records",
             ),
             node(
-                split_samples if active_form().priced else split_samples_for_open_figures,
+                split_samples if active_variant().priced else split_samples_for_open_figures,
                 ["private_samples", "private_clients", "params:partition"],
                 ["private_train", "private_validation", "private_test"],
                 name="split_samples",
                 tags=Tag.SPLIT,
             ),
-            *([] if active_form().priced else [_drawn()]),
+            *([] if active_variant().priced else [_drawn()]),
         ]
     )
 
 
 def _drawn() -> Node:
-    """What the clients look like, by those held out: exact numbers, which test clients have not paid for."""
+    """Create figures of the held-out clients: exact numbers, at no privacy cost to the test clients."""
     return node(
         draw_partition,
         ["private_test", "params:partition"],

@@ -1,8 +1,8 @@
 """Private Evolution's nodes: before the rounds, in a round, and after the rounds.
 
 - Before the rounds: the ledger, the first candidates and the first state.
-- One round: candidates, what is voted on, the noised histogram, the survivors and the state handed on.
-- After the rounds: the synthetic data set, what the evaluation wants to know of the rounds, and the privacy report.
+- One round: candidates, the votes on them as a noisy histogram, the survivors and the next state.
+- After the rounds: the synthetic data set, the rounds' figures for the evaluation, and the exchanged floats.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ from fedtext.system.missing import nullable
 
 
 def open_evolution_ledger(population: Population, evolution: Pe, privacy: Privacy) -> Ledger:
-    """An empty ledger, after checking that one histogram a round fits the declared budget."""
+    """Open an empty ledger, after checking that one histogram a round fits the declared budget."""
     return planned_ledger(population.training, evolution, privacy)
 
 
 def draw_public_texts(public_samples: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
-    """PrE-Text's first candidates: public texts."""
+    """Draw PrE-Text's first candidates: public texts."""
     return public_texts(public_samples, evolution)
 
 
 def write_random_texts(
     generator: Generator, public_samples: pd.DataFrame, evolution: Pe, chunking: Chunking
 ) -> pd.DataFrame:
-    """Aug-PE's first candidates: texts of the random API."""
+    """Write Aug-PE's first candidates: texts of the random API."""
     return random_texts(generator, public_samples, evolution, chunking)
 
 
 def start_evolution() -> dict[str, Any]:
-    """The state before the first round."""
+    """Return the state before the first round."""
     return {"round": 0, "stopped": False, "released_scores": []}
 
 
@@ -68,7 +68,7 @@ def vary_survivors(
     evolution: Pe,
     chunking: Chunking,
 ) -> pd.DataFrame:
-    """This round's candidates: variations of the survivors; in the first round the start itself."""
+    """Write this round's candidates: variations of the survivors; in the first round the start itself."""
     if state["round"] == 0:
         return survivors[["text", "label"]]
     stage = f"round {state['round'] + 1}"
@@ -77,7 +77,7 @@ def vary_survivors(
 
 
 def embed_texts(texts: pd.DataFrame, encoder: Encoder) -> np.ndarray:
-    """Unit embeddings; zeros for an empty text, which nothing may vote for."""
+    """Embed texts as unit vectors; zeros for an empty text, which gets no vote."""
     return encode_nonempty(encoder, texts["text"].tolist(), label="candidates")
 
 
@@ -88,13 +88,13 @@ def look_ahead(
     evolution: Pe,
     chunking: Chunking,
 ) -> pd.DataFrame:
-    """What each candidate may become: `lookahead` variations of it, which are embedded and then thrown away."""
+    """Write `lookahead` variations of each candidate, which are embedded and then thrown away."""
     stage = f"lookahead {state['round'] + 1}"
     return variations(model, candidates, evolution.lookahead, stage, evolution, chunking)
 
 
 def embed_lookahead(candidate_embeddings: np.ndarray, lookahead: pd.DataFrame, encoder: Encoder) -> np.ndarray:
-    """What is voted on: the mean direction of every candidate's variations."""
+    """Compute the embeddings that are voted on: the mean direction of every candidate's variations."""
     varied = encode_nonempty(encoder, lookahead["text"].tolist(), label="lookahead")
     return lookahead_mean(candidate_embeddings, varied, lookahead["parent"].to_numpy())
 
@@ -109,7 +109,7 @@ def count_votes(
     state: State,
     evolution: Pe,
 ) -> tuple[np.ndarray, Ledger]:
-    """The round's release: one noised sum of the units' clipped ballots, charged to the ledger."""
+    """Release the round's votes: one noisy sum of the units' clipped ballots, charged to the ledger."""
     samples = PrivateSamples.of(
         private_embeddings, evolution.labels, ledger.declaration.unit, private_enrolment["unit"]
     )
@@ -121,7 +121,7 @@ def count_votes(
 def select_survivors(
     candidates: pd.DataFrame, histogram: np.ndarray, ledger: Ledger, state: State, evolution: Pe
 ) -> pd.DataFrame:
-    """Who survives, by the noised histogram alone."""
+    """Select the survivors by the noisy histogram alone."""
     noise_stddev = summed_stddev(ledger)
     return selection.select_survivors(candidates, histogram, noise_stddev, evolution, state["round"] + 1)
 
@@ -134,18 +134,18 @@ def close_evolution_round(
     survivors: pd.DataFrame,
     evolution: Pe,
 ) -> State:
-    """The state handed to the next round."""
+    """Return the state for the next round."""
     noise_stddev = summed_stddev(ledger)
     return selection.next_state(state, candidates, histogram, noise_stddev, survivors, evolution)
 
 
 def draw_seed_prompts(public_samples: pd.DataFrame, evolution: Pe, *survivors: pd.DataFrame) -> pd.DataFrame:
-    """Few-shot prompts of the expansion: three survivors each, of any round."""
+    """Draw few-shot prompts of the expansion: three survivors each, of any round."""
     return seed_prompts(public_samples, survivors, evolution)
 
 
 def expand_seeds(generator: Generator, prompts: pd.DataFrame, evolution: Pe, chunking: Chunking) -> pd.DataFrame:
-    """The expansion: `final_responses` texts of the generator a prompt."""
+    """Write the expansion: `final_responses` texts of the generator a prompt."""
     return sampled_texts(
         generator,
         prompts,
@@ -158,29 +158,29 @@ def expand_seeds(generator: Generator, prompts: pd.DataFrame, evolution: Pe, chu
 
 
 def take_last_survivors(survivors: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
-    """The survivors of the last round themselves, each text once."""
+    """Return the survivors of the last round themselves, each text once."""
     kept = survivors.drop_duplicates("text", ignore_index=True)
     return kept.assign(prompt_id=np.arange(len(kept)), round=evolution.rounds)
 
 
 def collect_written(evolution: Pe, *candidates: pd.DataFrame) -> pd.DataFrame:
-    """What the model wrote in all rounds and after the last vote, the newest first."""
+    """Collect the texts that the model wrote in all rounds and after the last vote, the newest first."""
     return accumulated(candidates, evolution)
 
 
 def report_evolution(state: dict[str, Any]) -> dict[str, Any]:
-    """What the report shows of the rounds; the last one's candidates are the newest survivors."""
+    """Report figures of the rounds; the last one's candidates are the newest survivors."""
     return {"released_scores": state["released_scores"], "stopped": state["stopped"], "chosen": state["round"] - 1}
 
 
 def collect_survivors(*survivors: pd.DataFrame) -> pd.DataFrame:
-    """What other algorithms may build on: the survivors of all rounds with their votes."""
+    """Collect the survivors of all rounds with their votes, on which other algorithms may depend."""
     return pd.concat(survivors, ignore_index=True)
 
 
 def count_votes_exchanged(
     candidate_embeddings: np.ndarray, population: Population, evolution: Pe, privacy: Privacy
 ) -> Exchange:
-    """What one client exchanges, for the row of Table 2."""
+    """Count what one client exchanges, for the row of Table 2."""
     width = candidate_embeddings.shape[1]
     return communication(evolution, privacy, population.training, embedding_dim=width)

@@ -1,10 +1,10 @@
 """pe: first candidates, T unrolled rounds of votes and variations, and the final set.
 
-Every round reads private data once, for its noised histogram, and charges the ledger.
+Every round reads private data once, for its noisy histogram, and charges the ledger.
 
-- What happens once, before the rounds; private data are not read here.
-- The rounds: one round's nodes, unrolled, each copy handing survivors, state and ledger to the next.
-- What happens once, after the rounds: the synthetic data set, and what is handed over of the rounds.
+- Before the rounds private data are not read.
+- The rounds are copies of one round's nodes; each passes survivors, state and ledger to the next.
+- After the rounds come the synthetic data set and the rounds' figures.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from fedtext.wiring.config import active_parameters, active_rounds
 from fedtext.wiring.unrolling import Namespace, unroll
 
 PE = Namespace("pe")
-SURVIVORS = "pe_survivors"  # of all rounds, for algorithms that stand on this one
+SURVIVORS = "pe_survivors"  # of all rounds, for algorithms that depend on this one
 EVOLUTION, PRIVACY, CHUNKING = "params:pe", "params:privacy", "params:chunking"
 
 
 def setup_pipeline(form: str) -> Pipeline:
-    """Ledger, first candidates and first state."""
+    """Create ledger, first candidates and first state."""
     return Pipeline(
         [
             PE.node(
@@ -53,12 +53,12 @@ def _start(form: str) -> Node:
 
 
 def writing_model(variation: str) -> str:
-    """Data set of the model that writes variations."""
+    """Return the data set of the model that writes variations."""
     return "masked_model" if variation == "mask_filling" else "generator"
 
 
 def rounds_pipeline(rounds: int, variation: str, lookahead: bool) -> Pipeline:
-    """All rounds; with a lookahead the vote is on what the candidates may become."""
+    """Create all rounds; with a lookahead the vote is on the candidates' variations."""
     model = writing_model(variation)
     ahead = _lookahead(model) if lookahead else []
     voted = "lookahead_embeddings" if lookahead else "candidate_embeddings"
@@ -133,7 +133,7 @@ MADE = Outputs(PE.name)
 
 
 def final_pipeline(rounds: int, variation: str, final: str) -> Pipeline:
-    """From the survivors to the synthetic data set."""
+    """Create the nodes from the survivors to the synthetic data set."""
     if final == "expansion":
         texts = _expansion(rounds)
     elif final == "accumulated":
@@ -170,7 +170,7 @@ def _last_survivors(rounds: int) -> Node:
 
 
 def _accumulated(rounds: int, model: str) -> list[Node]:
-    """The last vote's survivors are varied too, or that vote would be for nothing."""
+    """Collect all written texts; the last vote's survivors are varied too, or that vote would have no effect."""
     last, state, closing = PE.round(rounds, "survivors"), PE.round(rounds, "state"), PE("closing.candidates")
     return [
         PE.node(vary_survivors, [model, last, state, EVOLUTION, CHUNKING], closing, name="vary_last_survivors"),
@@ -199,7 +199,7 @@ def _records(rounds: int) -> list[Node]:
 
 
 def create_pipeline() -> Pipeline:
-    """Private Evolution in the form, with the variation and for the rounds of the active parameters."""
+    """Create Private Evolution with the form, the variation and the rounds of the active parameters."""
     chosen, rounds = active_parameters()["pe"], active_rounds("pe")
     return Pipeline(
         [

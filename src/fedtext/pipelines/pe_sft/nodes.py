@@ -17,14 +17,14 @@ from fedtext.training.supervised import train_on_texts
 
 
 def choose_best_samples(survivors: pd.DataFrame, pe_sft: PeSft) -> pd.DataFrame:
-    """The survivors with the most votes."""
+    """Choose the survivors with the most votes."""
     return algorithm.best_samples(survivors, pe_sft)
 
 
 def train_on_best_samples(
     generator: TrainableGenerator, best: pd.DataFrame, pe_sft: PeSft
 ) -> tuple[TrainedAdapter, pd.DataFrame]:
-    """Supervised fine-tuning of the generator, and the history of it."""
+    """Fine-tune the generator on them, and return the adapter with its training log."""
     examples, framing = algorithm.training_examples(best, pe_sft), prompt_form(pe_sft.sampler).framing
     beginnings, end = generator.completion_prompts(examples["prompt"].tolist(), framing), generator.ending(framing)
     trained, history = train_on_texts(
@@ -39,14 +39,14 @@ def train_on_best_samples(
 
 
 def draw_tuned_prompts(best: pd.DataFrame, public_samples: pd.DataFrame, pe_sft: PeSft) -> pd.DataFrame:
-    """Few-shot prompts of the final set."""
+    """Draw few-shot prompts of the final set."""
     return algorithm.final_prompts(best, public_samples, pe_sft)
 
 
 def write_tuned_texts(
     generator: TrainableGenerator, adapter: Path, prompts: pd.DataFrame, pe_sft: PeSft, chunking: Chunking
 ) -> pd.DataFrame:
-    """Texts of the fine-tuned generator, `final_responses` a prompt."""
+    """Write texts of the fine-tuned generator, `final_responses` a prompt."""
     return sampled_texts(
         generator.with_adapter(adapter),
         prompts,

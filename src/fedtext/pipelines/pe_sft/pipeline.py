@@ -13,7 +13,7 @@ PE_SFT = "params:pe_sft"
 
 
 def create_pipeline() -> Pipeline:
-    """From the survivors of all of Private Evolution's rounds to a synthetic data set."""
+    """Create the nodes from the survivors of all of Private Evolution's rounds to a synthetic data set."""
     return Pipeline([*_training(), *_synthetic()])
 
 

@@ -2,8 +2,8 @@
 
 - Texts of the generator and their embeddings, for the rounds and the final set alike.
 - Before the rounds: the ledger, the single release, the prompt pool, adapter 0 and the first state.
-- One round: prompts, candidates, scores, preference pairs, policy training and the state handed on.
-- After the rounds: the checkpoint, the final set and its controls, and the privacy report.
+- One round: prompts, candidates, scores, preference pairs, policy training and the next state.
+- After the rounds: the checkpoint, the final set and its baselines, and the exchanged floats.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from fedtext.federation.communication import Exchange
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.units import Population
 from fedtext.generation import few_shot
-from fedtext.generation.few_shot import check_text_count
+from fedtext.generation.few_shot import refuse_none
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import TrainableGenerator
@@ -62,7 +62,7 @@ def sampled_texts(
     popri: Popri,
     chunking: Chunking,
 ) -> pd.DataFrame:
-    """`responses` texts a prompt under `adapter`; the candidates of the last policy belong to no round."""
+    """Sample `responses` texts a prompt under `adapter`; the candidates of the last policy belong to no round."""
     named = "after the last round" if stage == f"round {popri.rounds + 1}" else stage
     trained, label = generator.with_adapter(adapter), f"candidates, {named}"
     texts = few_shot.sampled_texts(
@@ -74,17 +74,17 @@ def sampled_texts(
         seed=derived_seed(popri.seed, "responses", stage),
         label=label,
     )
-    few_shot.validate_generated(texts, trained, label)
+    few_shot.validate_written(texts, trained, label)
     return texts
 
 
 def embed_candidates(candidates: pd.DataFrame, encoder: Encoder) -> np.ndarray:
-    """Algorithm 1 line 13: unit embeddings of the candidates; zeros for an empty text, which nothing may score."""
+    """Embed the candidates as unit vectors; zeros for an empty text, which gets no score (Algorithm 1 line 13)."""
     return encode_nonempty(encoder, candidates["text"].tolist(), label="candidates")
 
 
 def open_popri_ledger(population: Population, encoder: Encoder, popri: Popri, privacy: Privacy) -> Ledger:
-    """An empty ledger, after checking that everything the run plans to release fits the declared budget."""
+    """Open an empty ledger, after checking that everything the run plans to release fits the declared budget."""
     return planned_ledger(population.training, popri, privacy, embedding_dim=encoder.dim)
 
 
@@ -96,7 +96,7 @@ def release_mean_features(
     ledger: Ledger,
     popri: Popri,
 ) -> tuple[np.ndarray, Ledger]:
-    """The one release of `witness_*` and `mean_embedding` scoring: noised mean features per class."""
+    """Release noisy mean features per class, the one release of `witness_*` and `mean_embedding` scoring."""
     embeddings = private_embeddings["features"]
     seen = single_release(popri).seen(private_train["text"].tolist(), embeddings, popri)
     described = private_embeddings | {"features": seen}
@@ -109,7 +109,7 @@ def release_mean_features(
 def match_public_samples(
     public_samples: pd.DataFrame, public_embeddings: np.ndarray, released_mean: np.ndarray, popri: Popri
 ) -> np.ndarray:
-    """Rows of the public samples that prompts may show: all as in the paper, or those that match the release."""
+    """Return the rows of public samples for prompts: all as in the paper, or those that match the release."""
     if popri.prompt_pool == "random":
         return np.arange(len(public_embeddings))
     size = max(len(public_embeddings) // 4, popri.pool_minimum)
@@ -119,24 +119,24 @@ def match_public_samples(
 def match_public_control(
     public_samples: pd.DataFrame, public_embeddings: np.ndarray, released_mean: np.ndarray, popri: Popri
 ) -> pd.DataFrame:
-    """A control at the same price: the public samples that match the release best, as many as synthetic texts."""
+    """Select the public samples that match the release best, a baseline at the same privacy cost and size."""
     size = min(popri.synthetic_texts, len(public_samples))
     texts = public_samples["text"].tolist()
     return public_samples.iloc[matched_pool(texts, public_embeddings, released_mean, popri, size)]
 
 
 def all_public_samples(public_samples: pd.DataFrame) -> np.ndarray:
-    """Every public sample may be shown in a prompt, as in the paper."""
+    """Return all rows of public samples for prompts, as in the paper."""
     return np.arange(len(public_samples))
 
 
 def start_adapter(generator: TrainableGenerator, popri: Popri) -> TrainedAdapter:
-    """Adapter 0: untrained LoRA weights, under which the policy is the public checkpoint."""
+    """Return adapter 0: untrained LoRA weights, under which the policy is the public checkpoint."""
     return initial_adapter(generator, popri.preference.lora, seed=derived_seed(popri.seed, "adapter"))
 
 
 def start_state() -> dict[str, Any]:
-    """The state before the first round."""
+    """Return the state before the first round."""
     return {"round": 0, "stopped": False, "released_scores": []}
 
 
@@ -144,7 +144,7 @@ State = dict[str, Any]
 
 
 def draw_prompts(public_samples: pd.DataFrame, prompt_pool: np.ndarray, state: State, popri: Popri) -> pd.DataFrame:
-    """Algorithm 1 line 10: this round's prompts; none once the run has stopped early."""
+    """Draw this round's prompts; none once the run has stopped early (Algorithm 1 line 10)."""
     count = 0 if state["stopped"] else popri.prompts
     return steps.draw_prompts(public_samples, prompt_pool, popri, f"round {state['round'] + 1}", count)
 
@@ -152,7 +152,7 @@ def draw_prompts(public_samples: pd.DataFrame, prompt_pool: np.ndarray, state: S
 def generate_candidates(
     generator: TrainableGenerator, adapter: Path, prompts: pd.DataFrame, state: State, popri: Popri, chunking: Chunking
 ) -> pd.DataFrame:
-    """Algorithm 1 line 11: J responses a prompt, cut at the next sample's heading and to the chunk length."""
+    """Generate J responses a prompt, cut at the next sample's heading and to the chunk length (Algorithm 1 line 11)."""
     return sampled_texts(generator, adapter, prompts, f"round {state['round'] + 1}", popri.responses, popri, chunking)
 
 
@@ -166,7 +166,7 @@ def score_candidates(
     state: State,
     popri: Popri,
 ) -> tuple[np.ndarray, Ledger]:
-    """Algorithm 1 lines 14-20: one noised sum of the clients' clipped ballots, charged to the ledger."""
+    """Release one noisy sum of the clients' clipped ballots, charged to the ledger (Algorithm 1 lines 14-20)."""
     if candidates.empty:
         return np.zeros(0), ledger
     samples = PrivateSamples.of(private_embeddings, popri.labels, ledger.declaration.unit, private_enrolment["unit"])
@@ -179,7 +179,7 @@ def score_candidates(
 def score_by_release(
     candidates: pd.DataFrame, candidate_embeddings: np.ndarray, released_mean: np.ndarray, popri: Popri
 ) -> np.ndarray:
-    """Scores by post-processing of the one release: no private data, no price."""
+    """Score candidates by post-processing of the one release: no private data, no privacy cost."""
     labels = label_index(nullable(candidates["label"]), popri)
     return steps.score_by_release(candidates["text"].tolist(), candidate_embeddings, labels, released_mean, popri)
 
@@ -187,20 +187,23 @@ def score_by_release(
 def choose_preference_pairs(
     prompts: pd.DataFrame, candidates: pd.DataFrame, scores: np.ndarray, popri: Popri
 ) -> pd.DataFrame:
-    """Algorithm 1 lines 21-26."""
+    """Choose the preference pairs (Algorithm 1 lines 21-26)."""
     return steps.preference_pairs(prompts, candidates, scores, popri)
 
 
 def train_policy(
     generator: TrainableGenerator, adapter: Path, pairs: pd.DataFrame, state: State, popri: Popri
 ) -> tuple[TrainedAdapter, pd.DataFrame]:
-    """Algorithm 1 line 27: preference optimisation against the public checkpoint; no pairs, no change."""
+    """Train the policy by preference optimisation against the public checkpoint (Algorithm 1 line 27).
+
+    Without pairs it stays as it is.
+    """
     if pairs.empty:
         return saved_adapter(adapter), pd.DataFrame({"step": [], "loss": []})
     round_number, framing = state["round"] + 1, prompt_form(popri.sampler).framing
     trained, log = train_preferences(
         generator,
-        pairs[["chosen", "rejected"]].assign(prompt=generator.completion_prompts(pairs["prompt"].tolist(), framing)),
+        pairs[["chosen", "rejected"]].assign(prompt=generator.beginnings(pairs["prompt"].tolist(), framing)),
         popri.preference,
         previous=adapter,
         seed=derived_seed(popri.seed, "preference", round_number),
@@ -220,28 +223,29 @@ def close_round(
     popri: Popri,
     released_mean: np.ndarray | None = None,
 ) -> State:
-    """The state handed to the next round: from released values only, so it may steer."""
+    """Return the state for the next round, from released values only, so that it may steer the round."""
     return next_state(state, candidates, candidate_embeddings, scores, released_mean, pairs, popri)
 
 
 def choose_checkpoint(state: dict[str, Any], popri: Popri) -> dict[str, int]:
-    """Which adapter makes the final set, by released scores (adapter 0 is the untrained one)."""
+    """Choose the adapter that makes the final set, by released scores (adapter 0 is the untrained one)."""
     scored = state["released_scores"]
     known = scored if len(scored) > popri.rounds else [*scored, None]
     return {"adapter": chosen_adapter(known, popri)}
 
 
 def embed_validation_samples(private_validation: pd.DataFrame, encoder: Encoder) -> np.ndarray:
-    """Unit embeddings of the validation clients' samples, for the paper's unaccounted checkpoint choice only."""
+    """Embed the validation clients' samples, for the paper's unaccounted checkpoint choice only."""
     return encoder.encode(private_validation["text"].tolist(), label="validation samples", undirected_as_zeros=True)
 
 
 def choose_checkpoint_unaccounted(
     private_validation_embeddings: np.ndarray, ledger: Ledger, *candidate_embeddings: np.ndarray
 ) -> tuple[dict[str, int], Ledger]:
-    """The paper's choice (App. B.1): lowest FID on private validation text; unaccounted, so epsilon is infinite.
+    """Choose the adapter with the lowest FID on private validation text, as the paper does (App. B.1).
 
-    `candidate_embeddings[t]` are of adapter t; those of rounds skipped by early stopping are empty and not chosen.
+    This is unaccounted, so epsilon is infinite. `candidate_embeddings[t]` are of adapter t; those of rounds skipped by
+    early stopping are empty and not chosen.
     """
     name, reason = "popri.checkpoint", "the checkpoint with the lowest FID on private validation text was chosen"
     current().unaccounted(name, reason, ledger)
@@ -252,7 +256,7 @@ def choose_checkpoint_unaccounted(
 
 
 def draw_final_prompts(public_samples: pd.DataFrame, prompt_pool: np.ndarray, popri: Popri) -> pd.DataFrame:
-    """Prompts of the final set: as many as the oversampled set needs, at `final_responses` each."""
+    """Draw prompts of the final set: as many as the oversampled set needs, at `final_responses` each."""
     count = prompts_for(popri.synthetic_texts, popri.final_responses, popri.oversample)
     return steps.draw_prompts(public_samples, prompt_pool, popri, "final", count)
 
@@ -265,7 +269,7 @@ def generate_final_texts(
     chunking: Chunking,
     *adapters: Path,
 ) -> pd.DataFrame:
-    """Algorithm 1 line 30: texts of the chosen adapter, `final_responses` a prompt."""
+    """Generate texts of the chosen adapter, `final_responses` a prompt (Algorithm 1 line 30)."""
     return sampled_texts(
         generator, adapters[checkpoint["adapter"]], prompts, "final", popri.final_responses, popri, chunking
     )
@@ -274,7 +278,7 @@ def generate_final_texts(
 def weigh_words(
     public_samples: pd.DataFrame, popri: Popri, released_mean: np.ndarray, *candidates: pd.DataFrame
 ) -> pd.DataFrame:
-    """How much more often the release wants each word than the candidates of all adapters have it."""
+    """Compute each word's weight: how much more frequent it is in the release than in all adapters' candidates."""
     written = pd.concat(candidates, ignore_index=True)
     return weighed_words(written, public_samples["text"].tolist(), released_mean, popri)
 
@@ -288,15 +292,15 @@ def generate_guided_texts(
     words: pd.DataFrame,
     *adapters: Path,
 ) -> pd.DataFrame:
-    """The same texts, their words as often as the release wants them."""
-    guided = generator.with_word_weights(favoured_by(prompts, words, popri))
+    """Generate the same texts, with words as frequent as in the release."""
+    guided = generator.favouring(favoured_by(prompts, words, popri))
     return generate_final_texts(guided, prompts, checkpoint, popri, chunking, *adapters)
 
 
 def select_synthetic(
     final_texts: pd.DataFrame, final_embeddings: np.ndarray, checkpoint: dict[str, int], popri: Popri
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """The synthetic data set and its embeddings as the last texts come, as in the paper; never an empty one."""
+    """Select the synthetic data set and its embeddings in order of generation, as in the paper; never an empty text."""
     return _selected(final_texts.assign(round=checkpoint["adapter"]), final_embeddings, None, popri)
 
 
@@ -308,9 +312,10 @@ def select_synthetic_by_release(
     released_mean: np.ndarray,
     *rounds: Any,
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """The same of all texts that were written, those of the rounds too: what together matches the release best.
+    """Select, of all written texts, those that together match the release best; return them and their embeddings.
 
-    `rounds` are the candidates of adapter 0, 1, ... and then their embeddings. Choosing among more texts costs nothing.
+    `rounds` are the candidates of adapter 0, 1, ... and then their embeddings. Choosing among more texts has no privacy
+    cost.
     """
     tables, embeddings = rounds[: len(rounds) // 2], rounds[len(rounds) // 2 :]
     gathered = _gathered(final_texts, final_embeddings, checkpoint, tables, embeddings)
@@ -324,7 +329,7 @@ def _gathered(
     candidates: Sequence[pd.DataFrame],
     candidate_embeddings: Sequence[np.ndarray],
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """All that was written, the final texts first, each text once; `round` says how often its adapter was trained."""
+    """Gather all written texts, the final ones first, each once; `round` is how often its adapter was trained."""
     rounds = [table.assign(round=adapter) for adapter, table in enumerate(candidates)]
     table = pd.concat([final_texts.assign(round=checkpoint["adapter"]), *rounds], ignore_index=True)
     first = (~table["text"].duplicated()).to_numpy()
@@ -335,17 +340,17 @@ def _selected(
     table: pd.DataFrame, embeddings: np.ndarray, released_mean: np.ndarray | None, popri: Popri
 ) -> tuple[pd.DataFrame, np.ndarray]:
     kept = final_selection(table, embeddings, released_mean, popri)
-    check_text_count(len(kept), popri.synthetic_texts)
+    refuse_none(len(kept), popri.synthetic_texts)
     return table.iloc[kept][list(SYNTHETIC_COLUMNS)].reset_index(drop=True), embeddings[kept]
 
 
 def collect_training_logs(*training_logs: pd.DataFrame) -> pd.DataFrame:
-    """Preference-training logs of all rounds in one table with a `round` column."""
+    """Collect preference-training logs of all rounds in one table with a `round` column."""
     return pd.concat([log.assign(round=t) for t, log in enumerate(training_logs, start=1)], ignore_index=True)
 
 
 def report_rounds(state: dict[str, Any], checkpoint: dict[str, int]) -> dict[str, Any]:
-    """Released scores by round and the chosen adapter, as the report shows them."""
+    """Report released scores by round and the chosen adapter."""
     return {
         "released_scores": state["released_scores"],
         "stopped": state["stopped"],
@@ -356,6 +361,6 @@ def report_rounds(state: dict[str, Any], checkpoint: dict[str, int]) -> dict[str
 def count_communication(
     final_embeddings: np.ndarray, population: Population, popri: Popri, privacy: Privacy
 ) -> Exchange:
-    """What one client exchanges, for the row of Table 2."""
+    """Count what one client exchanges, for the row of Table 2."""
     width = final_embeddings.shape[1]
     return communication(popri, privacy, population.training, embedding_dim=width)

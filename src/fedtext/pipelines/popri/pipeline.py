@@ -1,11 +1,11 @@
 """popri: setup, T unrolled rounds and the final synthetic data set.
 
-Which graph it is depends on the scoring mode: with a single release private data are read once, before the rounds, and
-the rounds are post-processing; with ballots every round reads them and charges the ledger.
+The graph depends on the scoring mode. With a single release private data are read once, before the rounds, and the
+rounds are post-processing; with ballots every round reads them and charges the ledger.
 
-- What happens once, before the rounds; with a single release this is where private data are read.
-- The rounds: one round's nodes, unrolled, each copy handing adapter, state and (with ballots) ledger to the next.
-- What happens once, after the rounds: checkpoint, synthetic data set, and what is handed over of the rounds.
+- Before the rounds: with a single release, private data are read here.
+- The rounds are copies of one round's nodes; each passes adapter, state and (with ballots) ledger to the next.
+- After the rounds come the checkpoint, the synthetic data set and the rounds' figures.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ POOL, RELEASED = "popri_prompt_pool", "popri_released_mean"
 
 
 def setup_pipeline(single: bool) -> Pipeline:
-    """Ledger, adapter 0, first state, prompt pool, and with a single release that release."""
+    """Create ledger, adapter 0, first state, prompt pool, and the single release, if there is one."""
     return Pipeline([*_start(), *(_single_release() if single else [_whole_pool()])])
 
 
@@ -48,7 +48,7 @@ def _start() -> list[Node]:
 
 
 def _single_release() -> list[Node]:
-    """The one release, and what it does for public text: the prompt pool and a control."""
+    """Create the one release and its uses for public text: the prompt pool and a baseline."""
     return [
         POPRI.node(
             nodes.release_mean_features,
@@ -80,9 +80,9 @@ SHARED = ("public_samples", POOL, "generator", "encoder", RELEASED)
 
 
 def rounds_pipeline(rounds: int, single: bool, unaccounted: bool) -> Pipeline:
-    """All rounds; where the checkpoint can be the last adapter for what it writes, its candidates too, not trained on.
+    """Create all rounds, and the last adapter's candidates, not trained on, if that adapter can be the checkpoint.
 
-    With a single release they are scored as well, which is free; the unaccounted choice looks at them itself.
+    With a single release they are scored as well, at no privacy cost; the unaccounted choice reads them itself.
     """
     carried = {"adapter_before": "adapter", "state_before": "state"}
     first = {"adapter_before": POPRI("adapter"), "state_before": POPRI("state")}
@@ -90,26 +90,26 @@ def rounds_pipeline(rounds: int, single: bool, unaccounted: bool) -> Pipeline:
         carried["ledger_before"], first["ledger_before"] = "ledger", POPRI("ledger_open")
     one_round = Pipeline([*_candidates(), *_judgement(single), _training()])
     unrolled = unroll(one_round, rounds=rounds, namespace=POPRI.name, carried=carried, first=first)
-    return unrolled + _closing(rounds, single) if single or unaccounted else unrolled
+    return unrolled + _last_candidates(rounds, single) if single or unaccounted else unrolled
 
 
 def last_state(rounds: int, single: bool) -> str:
-    """The state after everything that was scored."""
+    """Return the state after everything that was scored."""
     return POPRI("closing.state") if single else POPRI.round(rounds, "state")
 
 
 def last_ledger(rounds: int, single: bool) -> str:
-    """The ledger after the last release."""
+    """Return the ledger after the last release."""
     return POPRI("ledger") if single else POPRI.round(rounds, "ledger")
 
 
 def candidates(rounds: int) -> list[str]:
-    """Candidates of adapter 0, 1, ... with a single release, those that no round trained on last."""
+    """Return the candidates of adapter 0, 1, ...; with a single release, those that no round trained on last."""
     return [*POPRI.rounds(rounds, "candidates"), POPRI("closing.candidates")]
 
 
 def candidate_embeddings(rounds: int, single: bool, unaccounted: bool) -> list[str]:
-    """Embeddings of the candidates of adapter 0, 1, ...: adapter t makes those of round t + 1."""
+    """Return embeddings of the candidates of adapter 0, 1, ...: adapter t makes those of round t + 1."""
     closing = [POPRI("closing.candidate_embeddings")] if single or unaccounted else []
     return [*POPRI.rounds(rounds, "candidate_embeddings"), *closing]
 
@@ -133,7 +133,7 @@ def _candidates() -> list[Node]:
 
 
 def _judgement(single: bool) -> list[Node]:
-    """Scores, pairs and the state handed on."""
+    """Create scores, pairs and the next state."""
     judged = ["state_before", "candidates", "candidate_embeddings", "scores", "pairs", PARAMS]
     if single:
         judged.append(RELEASED)
@@ -178,8 +178,8 @@ def _training() -> Node:
     )
 
 
-def _closing(rounds: int, judged: bool) -> Pipeline:
-    """The last adapter's candidates, not trained on."""
+def _last_candidates(rounds: int, judged: bool) -> Pipeline:
+    """Create the last adapter's candidates, not trained on."""
     before = {f"{name}_before": POPRI.round(rounds, name) for name in ("adapter", "state")}
     closing = Pipeline([*_candidates(), *(_judgement(single=True) if judged else ())])
     return Pipeline(
@@ -194,7 +194,7 @@ MADE, CHECKPOINT, WORDS = Outputs(POPRI.name), "popri_checkpoint", "popri_word_w
 
 
 def final_pipeline(rounds: int, single: bool, unaccounted: bool, guided: bool) -> Pipeline:
-    """From the last round to the synthetic data set; `guided`: by the words of the release."""
+    """Create the nodes from the last round to the synthetic data set; `guided`: by the words of the release."""
     return Pipeline(
         [
             *(_unaccounted_choice(rounds, single) if unaccounted else _choice(rounds, single)),
@@ -213,7 +213,7 @@ def _choice(rounds: int, single: bool) -> list[Node]:
 
 
 def _unaccounted_choice(rounds: int, single: bool) -> list[Node]:
-    """As the paper does: by private validation text, and so unaccounted."""
+    """Choose as the paper does: by private validation text, and so unaccounted."""
     return [
         node(
             nodes.embed_validation_samples,
@@ -235,7 +235,7 @@ def _texts(rounds: int) -> list[Node]:
     return [
         POPRI.node(
             nodes.generate_final_texts,
-            [*_asked(), *_adapters(rounds)],
+            [*_prompt_inputs(), *_adapters(rounds)],
             POPRI("final_texts"),
             name="generate_final_texts",
         )
@@ -243,7 +243,7 @@ def _texts(rounds: int) -> list[Node]:
 
 
 def _guided_texts(rounds: int) -> list[Node]:
-    """The same by the words of the release, as far as all candidates lack them."""
+    """Create the texts by the words of the release, as far as all candidates lack them."""
     return [
         POPRI.node(
             nodes.weigh_words,
@@ -253,14 +253,14 @@ def _guided_texts(rounds: int) -> list[Node]:
         ),
         POPRI.node(
             nodes.generate_guided_texts,
-            [*_asked(), WORDS, *_adapters(rounds)],
+            [*_prompt_inputs(), WORDS, *_adapters(rounds)],
             POPRI("final_texts"),
             name="generate_final_texts",
         ),
     ]
 
 
-def _asked() -> list[str]:
+def _prompt_inputs() -> list[str]:
     return ["generator", POPRI("final_prompts"), CHECKPOINT, PARAMS, "params:chunking"]
 
 
@@ -292,7 +292,7 @@ def _synthetic(rounds: int, single: bool) -> list[Node]:
 
 
 def _records(rounds: int, single: bool, unaccounted: bool) -> list[Node]:
-    """What the evaluation and the report want to know of the rounds."""
+    """Create the rounds' figures for the evaluation and the report."""
     return [
         handover.round_embeddings(POPRI.name, candidate_embeddings(rounds, single, unaccounted)),
         POPRI.node(
@@ -317,7 +317,7 @@ def _records(rounds: int, single: bool, unaccounted: bool) -> list[Node]:
 
 
 def create_pipeline() -> Pipeline:
-    """POPri for the rounds, the scoring mode and the checkpoint choice of the active parameters."""
+    """Create POPri for the rounds, the scoring mode and the checkpoint choice of the active parameters."""
     chosen = active_parameters()["popri"]
     rounds, single = active_rounds("popri"), chosen["scoring"] in SINGLE_RELEASE
     guided = chosen["scoring"] == OF_WORDS and chosen["word_guidance"] > 0
@@ -332,7 +332,7 @@ def create_pipeline() -> Pipeline:
 
 
 def controls() -> tuple[Control, ...]:
-    """With a single release, the public texts that match it."""
+    """Return the baselines: with a single release, the public texts that match it."""
     single = active_parameters()["popri"]["scoring"] in SINGLE_RELEASE
     return (Control(MATCHED_CONTROL.name, ALGORITHM.outputs.matched_public),) if single else ()
 

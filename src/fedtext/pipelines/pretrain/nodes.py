@@ -1,4 +1,4 @@
-"""How the bundled language models are made, from public text only."""
+"""Training of the bundled language models, from public text only."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ DOCSTRINGS = Reading(
 
 
 def read_pretraining_text(corpus: Corpus, pretrain: Pretraining) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """All public docstrings, capped a package, split into training and held-out text."""
+    """Read all public docstrings, capped a package, split into training and held-out text."""
     records = public_records(
         corpus.model_copy(update={"public_chars_per_package": pretrain.public_chars_per_package, "public_path": None})
     )
@@ -37,13 +37,13 @@ def read_pretraining_text(corpus: Corpus, pretrain: Pretraining) -> tuple[pd.Dat
 def write_general_text(
     generator: ChatGenerator, encoder: Encoder, pretrain: Pretraining
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What a chat model writes of every kind that `pretrain.general` names, split into training and held-out text."""
+    """Write texts of a chat model, of every kind in `pretrain.general`, split into training and held-out text."""
     written = [_of_kind(kind, generator, encoder, pretrain) for kind in pretrain.general.kinds]
     return _held_out(pd.concat(written, ignore_index=True), pretrain)
 
 
 def _of_kind(kind: str, generator: ChatGenerator, encoder: Encoder, pretrain: Pretraining) -> pd.DataFrame:
-    """Records of one kind of text; the label is the kind."""
+    """Write records of one kind of text; the label is the kind."""
     general = pretrain.general
     described, seed = general.described, derived_seed(general.described.seed, kind)
     topics = proposed_topics(generator, encoder, kind, described.topics, seed=seed)
@@ -53,7 +53,7 @@ def _of_kind(kind: str, generator: ChatGenerator, encoder: Encoder, pretrain: Pr
 
 
 def _held_out(records: pd.DataFrame, pretrain: Pretraining) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Training and held-out text, told apart by a hash of the records' names."""
+    """Split into training and held-out text, by a hash of the records' names."""
     held_out = [
         split_of(name, validation_share=pretrain.held_out_share, test_share=0.0, seed=0) == "validation"
         for name in records["client_id"]
@@ -62,14 +62,14 @@ def _held_out(records: pd.DataFrame, pretrain: Pretraining) -> tuple[pd.DataFram
 
 
 def train_bundled_tokenizer(text: pd.DataFrame, pretrain: Pretraining) -> Any:
-    """A model's byte-level BPE tokenizer, on the text that the model will read."""
+    """Train a model's byte-level BPE tokenizer, on the text that the model will read."""
     return train_tokenizer(text["text"].tolist(), pretrain.vocab_size)
 
 
 def train_generator(
     text: pd.DataFrame, held_out: pd.DataFrame, tokenizer: Path, pretrain: Pretraining, chunking: Chunking
 ) -> ModelBundle:
-    """The language model that the tests tune: few-shot lists and plain documents."""
+    """Train the language model that the tests tune, on few-shot lists and plain documents."""
     return _train(text, held_out, tokenizer, pretrain.generator, chunking, "generator", DOCSTRINGS)
 
 
@@ -81,7 +81,7 @@ def train_on_device(
     pretrain: Pretraining,
     chunking: Chunking,
 ) -> ModelBundle:
-    """The small downstream model, honestly small: few parameters and little public text, of no domain."""
+    """Train the small downstream model: few parameters and little public text, of no domain."""
     kinds = ", ".join(pretrain.general.kinds)
     read = Reading(f"written for this by {generator.identity}, topics first: {kinds}", "everyday English")
     return _train(text, held_out, tokenizer, pretrain.on_device, chunking, "on-device model", read)

@@ -15,7 +15,7 @@ SIZES = ["params:pretrain", "params:chunking"]
 
 
 def create_pipeline() -> Pipeline:
-    """Six nodes; copy the two model directories to src/fedtext/bundled/ to ship them."""
+    """Create six nodes; copy the two model directories to src/fedtext/bundled/ to ship them."""
     return Pipeline(
         [
             node(

@@ -1,4 +1,4 @@
-"""The node that decides whether a classifier may learn from the private text itself."""
+"""The check of whether a classifier may learn from the private text itself."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from fedtext.system.errors import InputError
 def check_private_only(
     corpus: Corpus, evaluation: Evaluation, task: Task, classification: Classification
 ) -> dict[str, Any]:
-    """On which terms: without protection, so on public text alone, or where it was said that it may be.
+    """Check the terms of the non-private bound: public text alone, or text for which it was declared.
 
     Raises:
-        ValueError: the text is private and nobody said so, or nothing would be measured.
+        ValueError: The text is private and the bound was not declared, or nothing would be measured.
     """
     task.validate_classes("private_only")
     if not evaluation.has_private_control(corpus):

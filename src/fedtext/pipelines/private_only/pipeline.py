@@ -1,13 +1,13 @@
-"""private_only: a classifier that learns from the private text itself, beside the controls; unprotected.
+"""private_only: a classifier that learns from the private text itself, beside the baselines; unprotected.
 
-It makes no data set, only what the evaluation's condition `private` measures. Where that condition may not be, the
-graph has one node, which says so.
+It makes no data set, only the measurement of the evaluation's condition `private`. If that condition is not allowed,
+the graph has one node, which raises an error.
 """
 
 from kedro.pipeline import Pipeline
 
 from fedtext.pipelines.evaluation.downstream import CLASSIFICATION_LESSONS, control_codes
-from fedtext.pipelines.evaluation.form import active_form
+from fedtext.pipelines.evaluation.form import active_variant
 from fedtext.pipelines.private_only.nodes import check_private_only
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Outputs
@@ -18,8 +18,8 @@ UNPROTECTED = "unprotected"  # of its data sets: a name that begins with private
 
 
 def create_pipeline() -> Pipeline:
-    """The check, then the comparison of the controls; what they need is the common part of every job."""
-    form, settings = active_form(), ("corpus", "evaluation", "task", "classification")
+    """Create the check, then the comparison of the baselines; their inputs are the common part of every job."""
+    form, settings = active_variant(), ("corpus", "evaluation", "task", "classification")
     check = PRIVATE_ONLY.node(
         check_private_only,
         {name: f"params:{name}" for name in settings},

@@ -1,7 +1,4 @@
-"""Report nodes: the scorecard, its figures, and one page that says it all.
-
-Report nodes of an algorithm that makes preference pairs.
-"""
+"""Report nodes: the scorecard, its figures, and the page, of texts, of a model, or of preference pairs."""
 
 from __future__ import annotations
 
@@ -48,7 +45,7 @@ def build_text_scorecard(
     evaluation_report: dict[str, Any] | None = None,
     copies: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """`scorecard.json` of a synthetic data set: protection, accuracy, distances and cost of one run."""
+    """Build `scorecard.json` of a synthetic data set: protection, accuracy, distances and cost of one run."""
     distribution = Distribution(**{**distances, "bias": _bias(distances)})
     terms = Terms.of(corpus, evaluation, privacy, evaluation_report, accuracy["conditions"])
     measured = {
@@ -71,7 +68,7 @@ def build_model_scorecard(
     evaluation_report: dict[str, Any] | None = None,
     copies: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """`scorecard.json` of a privately trained model: protection, accuracy and cost of one run."""
+    """Build `scorecard.json` of a privately trained model: protection, accuracy and cost of one run."""
     terms = Terms.of(corpus, evaluation, privacy, evaluation_report, accuracy["conditions"])
     return _scorecard(privacy_report, accuracy, cost, corpus, terms, None, 0, copies=copies)
 
@@ -110,22 +107,22 @@ def _scorecard(
 
 
 def _bias(distances: dict[str, Any]) -> Bias | None:
-    """FID's floor, where there is an FID."""
+    """Return FID's floor, if there is an FID."""
     return Bias(**distances["bias"]) if "bias" in distances else None
 
 
 def draw_accuracies(accuracy: dict[str, Any]) -> Figure:
-    """Accuracy of every condition."""
+    """Draw the accuracy of every condition."""
     return accuracy_bars(accuracy)
 
 
 def draw_privacy_price(privacy_report: dict[str, Any]) -> Figure:
-    """Epsilon after each release, against the budget."""
+    """Draw epsilon after each release, against the budget."""
     return privacy_price(epsilon_after(privacy_report), privacy_report["budget"])
 
 
 def draw_round_curves(distances: dict[str, Any], rounds: dict[str, Any]) -> Figure:
-    """Curves over the rounds, the one that made the final set marked."""
+    """Draw curves over the rounds, with a mark at the one that made the final set."""
     return round_curves(
         distances["rounds"],
         chosen=rounds["chosen"],
@@ -135,7 +132,7 @@ def draw_round_curves(distances: dict[str, Any], rounds: dict[str, Any]) -> Figu
 
 
 def write_model_report(card: dict[str, Any], accuracy: Figure, privacy: Figure, facts: dict[str, Any]) -> str:
-    """`report.html` of a model."""
+    """Write `report.html` of a model."""
     return render_report(card, {"accuracy": accuracy, "privacy": privacy}, [], facts)
 
 
@@ -145,12 +142,12 @@ def write_text_report(
     facts: dict[str, Any],
     **figures: Figure,
 ) -> str:
-    """`report.html` of a synthetic data set, with the figures that its run has drawn, by name."""
+    """Write `report.html` of a synthetic data set, with the figures that its run has drawn, by name."""
     return render_report(card, figures, _samples(synthetic), facts)
 
 
 def _samples(synthetic: pd.DataFrame) -> list[Sample]:
-    """The texts in their order, the first of every class before the second of any."""
+    """Return the texts in their order, the first of every class before the second of any."""
     turn = synthetic.groupby("label", dropna=False).cumcount().argsort(kind="stable")
     turns = synthetic.iloc[turn.to_numpy()]
     return [Sample(text, None if pd.isna(label) else label) for text, label in turns[["text", "label"]].to_numpy()]
@@ -167,7 +164,7 @@ def build_preference_scorecard(
     win_rates: dict[str, Any] | None = None,
     membership: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """`scorecard.json` of preference pairs: protection, held-out pairs ordered rightly, answers judged, and cost.
+    """Build `scorecard.json` of preference pairs: protection, held-out pairs ordered rightly, win rates, and cost.
 
     Without pairs it is that of a policy that was trained on private ones.
     """
@@ -184,7 +181,7 @@ def build_preference_scorecard(
 
 
 def draw_gaps(pairs: pd.DataFrame) -> Figure:
-    """How far the scores of the pairs' answers are apart."""
+    """Draw the distribution of the gap between the scores of the pairs' answers."""
     return gap_histogram(pairs["gap"].to_numpy())
 
 
@@ -197,7 +194,7 @@ def write_preference_report(
     by_generator: pd.DataFrame | None = None,
     **figures: Figure,
 ) -> str:
-    """`report.html` of preference pairs, of which the first are shown, or of a policy.
+    """Write `report.html` of preference pairs, with the first of them, or of a policy.
 
     Where a policy answered `prompts`, some of its answers stand beside the generator's.
     """

@@ -1,9 +1,9 @@
-"""report: scorecard, figures and the page that says it all, for any algorithm's run."""
+"""report: scorecard, figures and the page, for any algorithm's run."""
 
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.params.conditions import POLICY, UNTUNED
-from fedtext.pipelines.evaluation.form import COPIES, active_form, active_policies
+from fedtext.pipelines.evaluation.form import COPIES, active_policies, active_variant
 from fedtext.pipelines.report import nodes
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, OutputType
@@ -13,7 +13,7 @@ FACTS = "run_facts"
 
 
 def reporting(algorithm: Algorithm) -> Pipeline:
-    """The report of what the algorithm made."""
+    """Create the report of the algorithm's output."""
     reports = {
         OutputType.TEXTS: _of_texts,
         OutputType.MODEL: _of_model,
@@ -27,11 +27,11 @@ def _of_texts(algorithm: Algorithm) -> list[Node]:
     made, place = algorithm.outputs, _place(algorithm)
     figures = {"accuracy": "accuracy", "privacy": "privacy", "pca_sets": "sets_map"}
     figures |= {"rounds": "rounds", "pca_rounds": "rounds_map"} if algorithm.rounds else {}
-    figures |= {} if active_form().priced else {"tokens": "tokens"}
+    figures |= {} if active_variant().priced else {"tokens": "tokens"}
     figures |= {name: name for name in algorithm.figures}
-    classified = {"classification": made.classification} if active_form().classified else {}
-    tagged = {"entities": made.entities} if active_form().tagged else {}
-    asked = {"questions": made.questions} if active_form().asked else {}
+    classified = {"classification": made.classification} if active_variant().classified else {}
+    tagged = {"entities": made.entities} if active_variant().tagged else {}
+    asked = {"questions": made.questions} if active_variant().asked else {}
     shown = {place_in_page: made.figure(name) for place_in_page, name in figures.items()}
     curves = place.node(
         nodes.draw_round_curves,
@@ -88,10 +88,10 @@ def _of_model(algorithm: Algorithm) -> list[Node]:
 
 
 def _of_preferences(algorithm: Algorithm) -> list[Node]:
-    """Of preference pairs, or of a policy that was trained on private ones and has none to show."""
+    """Report on preference pairs, or on a policy that was trained on private ones and has none to show."""
     made, place = algorithm.outputs, _place(algorithm)
     settings = {name: f"params:{name}" for name in ("corpus", "evaluation", "privacy")}
-    measured = {} if active_form().priced else {"accuracy": made.accuracy}
+    measured = {} if active_variant().priced else {"accuracy": made.accuracy}
     answered = {}
     if algorithm.policies():
         judged = active_policies()
@@ -100,7 +100,7 @@ def _of_preferences(algorithm: Algorithm) -> list[Node]:
             answers = {"by_policy": made.answers(POLICY.name), "by_generator": made.answers(UNTUNED.name)}
             answered = {"prompts": made.held_out_prompts, **answers}
         measured |= {"membership": made.membership} if judged.membership else {}
-    shown = {} if active_form().priced else {"accuracy": made.figure("accuracy")}
+    shown = {} if active_variant().priced else {"accuracy": made.figure("accuracy")}
     pairs = {"pairs": made.pairs} if algorithm.makes is OutputType.PREFERENCES else {}
     gaps = place.node(nodes.draw_gaps, made.pairs, made.figure("gaps"), name="draw_gaps", tags=Tag.REPORT)
     return [
@@ -130,19 +130,19 @@ def _of_preferences(algorithm: Algorithm) -> list[Node]:
 
 
 def _judged(algorithm: Algorithm) -> dict[str, str]:
-    """What every scorecard is made of, and what the held-out figures cost the test clients where they have a price."""
+    """Return the scorecard's common inputs, and the test clients' privacy cost with DP evaluation."""
     made = algorithm.outputs
-    paid = {"evaluation_report": made.evaluation_privacy_report} if active_form().priced else {}
-    copies = {"copies": COPIES} if active_form().counts_copies else {}
+    paid = {"evaluation_report": made.evaluation_privacy_report} if active_variant().priced else {}
+    copies = {"copies": COPIES} if active_variant().counts_copies else {}
     settings = {name: f"params:{name}" for name in ("corpus", "evaluation", "privacy")}
     made_of = {"privacy_report": made.privacy_report, "accuracy": made.accuracy, "cost": made.cost}
     return {**made_of, **settings, **paid, **copies}
 
 
 def _shared(algorithm: Algorithm) -> list[Node]:
-    """Figures that every report has."""
+    """Create the figures that every report has."""
     made, place = algorithm.outputs, _place(algorithm)
-    measured = algorithm.makes not in (OutputType.PREFERENCES, OutputType.POLICY) or not active_form().priced
+    measured = algorithm.makes not in (OutputType.PREFERENCES, OutputType.POLICY) or not active_variant().priced
     accuracies = place.node(
         nodes.draw_accuracies, made.accuracy, made.figure("accuracy"), name="draw_accuracies", tags=Tag.REPORT
     )

@@ -1,11 +1,11 @@
-"""Records to begin with: private ones from one source, and public ones, read or written."""
+"""Nodes that read private records from one source, and read or write public ones."""
 
 import logging
 from typing import Any
 
 import pandas as pd
 
-from fedtext.corpora.clients import client_ids, selected_clients
+from fedtext.corpora.clients import client_ids, taken_clients
 from fedtext.corpora.public import public_records, stdlib_records
 from fedtext.corpora.published.loader import READERS, read_published
 from fedtext.corpora.records import RECORD_COLUMNS
@@ -25,30 +25,30 @@ LOG = logging.getLogger(__name__)
 
 
 def read_private_docstrings(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
-    """Records of the running interpreter's standard library, of about `corpus.max_clients` objects."""
-    return selected_clients(stdlib_records(corpus), corpus, privacy)
+    """Read records of the running interpreter's standard library, of about `corpus.max_clients` objects."""
+    return taken_clients(stdlib_records(corpus), corpus, privacy)
 
 
 def read_private_table(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
-    """Records of the CSV, Parquet or JSONL file `corpus.path`, of about `corpus.max_clients` clients of it."""
+    """Read records of the CSV, Parquet or JSONL file `corpus.path`, of about `corpus.max_clients` clients of it."""
     records = read_table(corpus)
     validate_texts(records, str(corpus.path), corpus.text_column)
     validate_private_rows(records["text"].tolist(), corpus)
-    return selected_clients(records, corpus, privacy)
+    return taken_clients(records, corpus, privacy)
 
 
 def read_private_published(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
-    """Records of the published data set `corpus.source` in `corpus.path`, of about `corpus.max_clients` clients."""
+    """Read records of the published data set `corpus.source` in `corpus.path`, of about `max_clients` clients."""
     from fedtext.largefedbench.sources.pubmed import pubmed_rows
 
     records = read_published(corpus, {**READERS, "pubmed": pubmed_rows})
     validate_texts(records, str(corpus.path), "text")
     validate_private_rows(records["text"].tolist(), corpus)
-    return selected_clients(records, corpus, privacy)
+    return taken_clients(records, corpus, privacy)
 
 
 def read_private_snapshot(corpus: Corpus, privacy: Privacy, out_dir: str) -> pd.DataFrame:
-    """Records of one config of a snapshot below `out_dir`, verified first.
+    """Read records of one config of a snapshot below `out_dir`, verified first.
 
     About `corpus.max_clients` of the clients are taken by a hash of their id: a fair part of all dates and sources.
     """
@@ -62,18 +62,18 @@ def read_private_snapshot(corpus: Corpus, privacy: Privacy, out_dir: str) -> pd.
     place = snapshot_directory(corpus.snapshot, out_dir)
     records = read_snapshot(place, corpus.config)
     records["client_id"] = client_ids(records["client_id"].tolist(), corpus.client_ids, f"snapshot {place}")
-    return selected_clients(records, corpus, privacy)
+    return taken_clients(records, corpus, privacy)
 
 
 def read_public_records(corpus: Corpus) -> pd.DataFrame:
-    """`corpus.public_texts` public records: third-party docstrings, or the table `corpus.public_path`."""
+    """Read `corpus.public_texts` public records: third-party docstrings, or the table `corpus.public_path`."""
     return public_records(corpus, max_texts=corpus.public_texts)
 
 
 def judge_generator(public_records: pd.DataFrame, generator: Generator) -> dict[str, Any]:
-    """How well the generator knows the user's public texts; a warning if it will hardly write such texts.
+    """Measure how well the generator knows the user's public texts; warn if it will hardly write such texts.
 
-    A server does not tell: its `nats_per_byte` is None.
+    A server gives no likelihoods: its `nats_per_byte` is None.
     """
     if not isinstance(generator, LanguageModel):
         return {"generator": generator.identity, "nats_per_byte": None}
@@ -90,9 +90,10 @@ def judge_generator(public_records: pd.DataFrame, generator: Generator) -> dict[
 
 
 def propose_topics(description: str, described: Described, generator: ChatGenerator, encoder: Encoder) -> pd.DataFrame:
-    """What texts of the kind `corpus.description` are about, by the generator: one row a topic.
+    """Propose topics of texts of the kind `corpus.description`, by the generator: one row a topic.
 
-    Topics are for pages that name them. In a message they do harm (docs/decisions/0046): one row, which names none.
+    Topics are for page prompts that name them. In a message they do harm (docs/decisions/0046): one row, which names
+    none.
     """
     if not described.texts.sampler.names_topics:
         return pd.DataFrame({"topic": pd.Series([None], dtype=object)})
@@ -108,7 +109,7 @@ def write_described_texts(
     generator: ChatGenerator,
     encoder: Encoder,
 ) -> pd.DataFrame:
-    """`corpus.public_texts` public records of the kind `corpus.description`; the label is its topic, if any."""
+    """Write `corpus.public_texts` public records of the kind `corpus.description`; the label is its topic, if any."""
     texts = described_texts(
         generator,
         encoder,

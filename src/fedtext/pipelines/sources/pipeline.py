@@ -12,7 +12,7 @@ CORPUS, PRIVACY = "params:corpus", "params:privacy"
 
 
 def docstrings_pipeline() -> Pipeline:
-    """The standard library -> private records: the offline corpus."""
+    """Create private records of the standard library: the offline corpus."""
     return Pipeline(
         [
             node(
@@ -27,17 +27,17 @@ def docstrings_pipeline() -> Pipeline:
 
 
 def table_pipeline() -> Pipeline:
-    """A CSV, Parquet or JSONL file -> private records."""
+    """Create private records of a CSV, Parquet or JSONL file."""
     return Pipeline([node(nodes.read_private_table, [CORPUS, PRIVACY], "private_records", name=Reader.TABLE)])
 
 
 def published_pipeline() -> Pipeline:
-    """A published data set in a local file or directory -> private records."""
+    """Create private records of a published data set in a local file or directory."""
     return Pipeline([node(nodes.read_private_published, [CORPUS, PRIVACY], "private_records", name=Reader.PUBLISHED)])
 
 
 def snapshot_pipeline() -> Pipeline:
-    """A LargeFedBench snapshot -> private records.
+    """Create private records of a LargeFedBench snapshot.
 
     A directory that a parameter names is an input by its content, so a snapshot is verified again whenever a byte of it
     changed. Where the raw pages lie is no input of this node.
@@ -47,7 +47,7 @@ def snapshot_pipeline() -> Pipeline:
 
 
 def public_text_pipeline() -> Pipeline:
-    """What prompts show and what the public control trains on: a public table, else as described, else packages."""
+    """Create the public texts for prompts and the public baseline: a table, else as described, else packages."""
     corpus = active_group("corpus")
     if is_described(corpus.get("public_path"), corpus.get("description")):
         return described_text_pipeline()
@@ -57,15 +57,15 @@ def public_text_pipeline() -> Pipeline:
 
 
 def _judged() -> Node:
-    """Of the user's own public text a generator may know nothing."""
+    """Measure how well a generator knows the user's own public text."""
     return node(nodes.judge_generator, ["public_records", "generator"], "generator_fit", name="judge_generator")
 
 
 def described_text_pipeline() -> Pipeline:
-    """`corpus.description` -> topics -> public records.
+    """Create topics and public records from `corpus.description`.
 
-    Its nodes are given the description and not all of `corpus`, which names the private file: whoever holds that name
-    reads private data to the guard, and may ask no server.
+    Its nodes are given the description and not all of `corpus`, which names the private file: the guard takes a node
+    with that name for a reader of private data, which may query no server.
     """
     told = ["params:corpus.description", "params:described", "describer", "encoder"]
     return Pipeline(

@@ -1,10 +1,10 @@
 """WASP's nodes: before the rounds, in a round, and after the rounds.
 
-- Before the rounds: ledger, models with equal weights, no texts yet; and the one release, where there is one.
-- What private records say of the texts so far: the releases of a round.
-- One round: what every model writes, how it is judged, what is shown next, and who writes how much.
-- After the rounds: the synthetic data set, and what the evaluation wants to know of the rounds.
-- Figures of WASP's own: who wrote how much, which texts were called good and bad, how classes are balanced.
+- Before the rounds: ledger, models with equal weights, no texts yet; and the one release, if there is one.
+- The releases of a round: votes of private records on the texts so far.
+- One round: every model's texts, their scores, the next examples, and the models' weights.
+- After the rounds: the synthetic data set, and the rounds' figures for the evaluation.
+- Figures of WASP's own: texts by model, examples called good and bad, the balance of classes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ State = dict[str, Any]
 
 
 def start_models(**generators: Generator) -> State:
-    """The state before the first round: every model by name, with equal weights."""
+    """Return the state before the first round: every model by name, with equal weights."""
     names = sorted(generators)
     return {
         "round": 0,
@@ -52,14 +52,14 @@ def start_models(**generators: Generator) -> State:
 
 
 def open_wasp_ledger(population: Population, state: State, encoder: Encoder, wasp: Wasp, privacy: Privacy) -> Ledger:
-    """An empty ledger, after checking that all planned releases fit the declared budget."""
+    """Open an empty ledger, after checking that all planned releases fit the declared budget."""
     return plan.planned_ledger(
         population.training, wasp, privacy, models=len(state["weights"]), embedding_dim=encoder.dim
     )
 
 
 def start_texts(encoder: Encoder) -> tuple[pd.DataFrame, np.ndarray, pd.DataFrame]:
-    """No text yet, its embeddings, and no example."""
+    """Return the tables before the first round: no text, its embeddings, and no example."""
     examples = pd.DataFrame({name: pd.Series(dtype=str) for name in COLUMNS})
     return no_texts(), np.zeros((0, encoder.dim), dtype=np.float32), examples
 
@@ -71,7 +71,7 @@ def release_class_means(
     ledger: Ledger,
     wasp: Wasp,
 ) -> tuple[np.ndarray, Ledger]:
-    """The one release of `votes: single_release`."""
+    """Release the class means, the one release of `votes: single_release`."""
     samples = PrivateSamples.of(private_embeddings, wasp.labels, ledger.declaration.unit, private_enrolment["unit"])
     dim = private_embeddings["features"].shape[1]
     query = plan.class_means_query(wasp, ledger.declaration, ledger.population, dim)
@@ -88,7 +88,7 @@ def cast_votes(
     state: State,
     wasp: Wasp,
 ) -> tuple[np.ndarray, Ledger]:
-    """The round's release: near and far votes, one noised sum."""
+    """Release the round's similar and dissimilar votes, one noisy sum."""
     samples = PrivateSamples.of(private_embeddings, wasp.labels, ledger.declaration.unit, private_enrolment["unit"])
     voted = judging.candidates_of(candidate_embeddings, judging.label_index(candidates, wasp))
     query = plan.votes_query(wasp, ledger.declaration, ledger.population, state["round"] + 1)
@@ -105,7 +105,7 @@ def sum_votes_by_model(
     state: State,
     wasp: Wasp,
 ) -> tuple[np.ndarray, Ledger]:
-    """A further release of the round: each model's near votes together."""
+    """Release each model's sum of similar votes, a further release of the round."""
     samples = PrivateSamples.of(private_embeddings, wasp.labels, ledger.declaration.unit, private_enrolment["unit"])
     voted = judging.candidates_of(candidate_embeddings, judging.label_index(candidates, wasp))
     names, number = sorted(state["weights"]), state["round"] + 1
@@ -124,7 +124,7 @@ def count_votes_unaccounted(
     state: State,
     wasp: Wasp,
 ) -> tuple[np.ndarray, Ledger]:
-    """`votes: none`: the votes as they are, read without a mechanism, so that epsilon is infinite."""
+    """Count the votes as they are (`votes: none`), read without a mechanism, so that epsilon is infinite."""
     name, reason = plan.VOTES, f"the votes of round {state['round'] + 1} were read without noise"
     current().unaccounted(name, reason, ledger)
     samples = PrivateSamples.of(private_embeddings, wasp.labels, ledger.declaration.unit, private_enrolment["unit"])
@@ -136,12 +136,12 @@ Writer = Callable[[Generator, State, pd.DataFrame, Wasp, Chunking], pd.DataFrame
 
 
 def writer(name: str) -> Writer:
-    """The node of one model."""
+    """Create the node function of one model."""
 
     def write_texts(
         generator: Generator, state: State, examples: pd.DataFrame, wasp: Wasp, chunking: Chunking
     ) -> pd.DataFrame:
-        """Its texts of this round: as many of each class as its weight says."""
+        """Write the model's texts of this round: as many of each class as its weight gives."""
         number = state["round"] + 1
         own = judging.round_counts(state, wasp)[name]
         return written_texts(generator, name, own, examples, number, wasp, chunking.length)
@@ -150,12 +150,12 @@ def writer(name: str) -> Writer:
 
 
 def gather_texts(before: pd.DataFrame, *new: pd.DataFrame) -> pd.DataFrame:
-    """All texts so far, those of this round last."""
+    """Gather all texts so far, those of this round last."""
     return gathered(before, new)
 
 
 def embed_new_texts(candidates: pd.DataFrame, before: np.ndarray, encoder: Encoder) -> np.ndarray:
-    """Unit embeddings of all texts so far, of which only the new ones are made; zeros for an empty text."""
+    """Embed the new texts and return unit embeddings of all so far; zeros for an empty text."""
     new = encode_nonempty(encoder, candidates["text"].iloc[len(before) :].tolist(), label="new texts")
     return np.concatenate([before, new])
 
@@ -163,61 +163,61 @@ def embed_new_texts(candidates: pd.DataFrame, before: np.ndarray, encoder: Encod
 def score_by_means(
     class_means: np.ndarray, candidates: pd.DataFrame, candidate_embeddings: np.ndarray, wasp: Wasp
 ) -> np.ndarray:
-    """Near and far scores by the one release: how like its class's direction each text is."""
+    """Score texts by the one release: similarity to the direction of their class and of the others."""
     return judging.scores_by_means(class_means, candidates, candidate_embeddings, wasp)
 
 
 def draw_scores(candidates: pd.DataFrame, state: State, wasp: Wasp) -> np.ndarray:
-    """Near and far scores that say nothing, for the control `votes: random`."""
+    """Draw random scores, for the baseline `votes: random`."""
     return random_scores(len(candidates), state["round"] + 1, wasp)
 
 
 def weigh_by_votes(candidates: pd.DataFrame, scores: np.ndarray, ledger: Ledger, state: State, wasp: Wasp) -> State:
-    """The models' next weights from the votes of their texts."""
+    """Compute the models' next weights from the votes of their texts."""
     return judging.weighed_by_votes(candidates, scores, ledger, state, wasp)
 
 
 def weigh_by_sums(candidates: pd.DataFrame, model_sums: np.ndarray, ledger: Ledger, state: State, wasp: Wasp) -> State:
-    """The models' next weights from sums that were released by themselves."""
+    """Compute the models' next weights from sums that were released by themselves."""
     return judging.weighed_by_sums(candidates, model_sums, ledger, state, wasp)
 
 
 def weigh_by_best(candidates: pd.DataFrame, scores: np.ndarray, state: State, wasp: Wasp) -> State:
-    """The models' next weights from their share of each class's best texts."""
+    """Compute the models' next weights from their share of each class's best texts."""
     return judging.weighed_by_best(candidates, scores, state, wasp)
 
 
 def choose_examples(candidates: pd.DataFrame, scores: np.ndarray, wasp: Wasp) -> pd.DataFrame:
-    """Good and bad texts of every class, for the next round's prompts."""
+    """Choose good and bad texts of every class, for the next round's prompts."""
     return chosen_examples(candidates, scores, wasp)
 
 
 def collect_texts(candidates: pd.DataFrame, candidate_embeddings: np.ndarray) -> tuple[pd.DataFrame, np.ndarray]:
-    """The synthetic data set and its embeddings: all texts of all rounds, but the empty ones."""
+    """Collect the synthetic data set and its embeddings: all texts of all rounds, except the empty ones."""
     kept = written(candidate_embeddings)
     return candidates.loc[kept, list(SYNTHETIC_COLUMNS)].reset_index(drop=True), candidate_embeddings[kept]
 
 
 def report_rounds(wasp: Wasp) -> dict[str, Any]:
-    """What the report shows of the rounds: votes rank texts of a round and say nothing between rounds."""
+    """Report figures of the rounds: votes rank texts within a round and cannot be compared between rounds."""
     return {"released_scores": [None] * wasp.rounds, "stopped": False, "chosen": wasp.rounds - 1}
 
 
 def count_exchanged(encoder_width: np.ndarray, population: Population, wasp: Wasp, privacy: Privacy) -> Exchange:
-    """What one unit exchanges, for the row of Table 2."""
+    """Count what one unit exchanges, for the row of Table 2."""
     return communication(wasp, privacy, population.training, embedding_dim=encoder_width.shape[1])
 
 
 def draw_models(candidates: pd.DataFrame, state: dict[str, Any], examples: pd.DataFrame) -> Figure:
-    """Each model's share of the texts of every round, the weights it was given, and whose texts were called good."""
+    """Draw each model's share of the texts and its weight in every round, and the models of the good texts."""
     return model_shares(candidates, state, examples)
 
 
 def draw_examples(examples: pd.DataFrame) -> Figure:
-    """The first good and bad texts of every class, as the last vote had them."""
+    """Draw the first good and bad texts of every class, by the last vote."""
     return example_table(examples)
 
 
 def draw_classes(candidates: pd.DataFrame) -> Figure:
-    """Texts of each class, by model."""
+    """Draw texts of each class, by model."""
     return class_balance(candidates)

@@ -1,10 +1,11 @@
 """wasp: several models write side by side, T unrolled rounds of votes and contrastive prompts, all texts at the end.
 
-Every round but the last reads private data once, for near and far votes, or all of them together once before the first.
+Every round but the last reads private data once, for similar and dissimilar votes, or one release before the first does
+for all.
 
-- What happens once, before the rounds; private data are read here by `votes: single_release` alone.
-- The rounds: one round's nodes, unrolled. The last one writes and is not judged: nothing would be made of that.
-- What happens once, after the rounds: the synthetic data set, and what is handed over of the rounds.
+- Before the rounds private data are read by `votes: single_release` alone.
+- The rounds are copies of one round's nodes. The last one writes without a vote, which would have no use.
+- After the rounds come the synthetic data set and the rounds' figures.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ CLASS_MEANS = "wasp_class_means"
 
 
 def models() -> dict[str, str]:
-    """The models by name, each with its catalog entry: those of `models.plms`, or the one generator if none is."""
+    """Return the models by name, each with its catalog entry: those of `models.plms`, or else the one generator."""
     return generator_inputs() or {"generator": "generator"}
 
 
 def setup_pipeline(votes: str) -> Pipeline:
-    """Models, ledger and empty tables, and the class means where they are what votes are made of."""
+    """Create models, ledger and empty tables, and the class means if votes are computed from them."""
     return Pipeline([*_start(), *([_class_means()] if votes == "single_release" else [])])
 
 
@@ -74,7 +75,7 @@ TEXTS = ["candidates", "candidate_embeddings"]
 
 
 def rounds_pipeline(rounds: int, models: Mapping[str, str], judgement: str, model_sums: bool) -> Pipeline:
-    """All rounds: every model writes; after each round but the last its texts are judged as `wasp.votes` says."""
+    """Create all rounds: every model writes; after each round but the last its texts are scored by `wasp.votes`."""
     charged = judgement in ("top_q", "none")
     carried = {f"{name}_before": name for name in (*CARRIED, *(["ledger"] if charged else []))}
     first = {before: WASP("ledger_open" if name == "ledger" else name) for before, name in carried.items()}
@@ -94,7 +95,7 @@ def _last(rounds: int, models: Mapping[str, str]) -> Pipeline:
 
 
 def _writing(models: Mapping[str, str]) -> list[Node]:
-    """A node a model, side by side."""
+    """Create a node a model, side by side."""
     asked = ["state_before", "examples_before", PARAMETERS, CHUNKING]
     return [
         *(
@@ -117,7 +118,7 @@ def _writing(models: Mapping[str, str]) -> list[Node]:
 
 
 def _judging(judgement: str, model_sums: bool) -> list[Node]:
-    """Scores of the texts, and the models' weights that follow from them."""
+    """Create scores of the texts, and the models' weights from them."""
     if judgement == "top_q":
         return _top_q(model_sums)
     if judgement == "none":
@@ -172,7 +173,7 @@ FIGURES = ("models", "examples", "classes")
 
 
 def final_pipeline(rounds: int, votes: str) -> Pipeline:
-    """From the texts of all rounds to the synthetic data set."""
+    """Create the nodes from the texts of all rounds to the synthetic data set."""
     texts = WASP.round(rounds, "candidates")
     collecting = WASP.node(
         nodes.collect_texts,
@@ -212,7 +213,7 @@ def _figures(rounds: int) -> list[Node]:
 
 
 def create_pipeline() -> Pipeline:
-    """WASP with the models, the votes and for the rounds of the active parameters.
+    """Create WASP with the models, the votes and the rounds of the active parameters.
 
     Raises:
         ValueError: there are fewer than two rounds, so that no vote could change anything.

@@ -20,13 +20,13 @@ from fedtext.seeding import derived_seed
 
 
 def open_zero_shot_ledger(population: Population, task: Task, privacy: Privacy) -> Ledger:
-    """A ledger that nothing will be charged to, after checking that there are classes to write about."""
+    """Open a ledger without releases, after checking that there are classes to write about."""
     task.validate_classes("zero_shot")
     return opened_ledger([], privacy, population.training)
 
 
 def write_zero_shot_texts(task: Task, zero_shot: ZeroShot, chunking: Chunking, **generators: Generator) -> pd.DataFrame:
-    """What every generator writes of every class without an example."""
+    """Write texts of every generator for every class, without an example."""
     return labelled_texts_of(
         generators,
         task,
@@ -39,11 +39,11 @@ def write_zero_shot_texts(task: Task, zero_shot: ZeroShot, chunking: Chunking, *
 
 
 def keep_written_texts(final_texts: pd.DataFrame, encoder: Encoder) -> tuple[pd.DataFrame, np.ndarray]:
-    """The synthetic data set, which says who wrote what, and its embeddings."""
+    """Return the synthetic data set, with each text's generator, and its embeddings."""
     table = final_texts.assign(round=1)[[*SYNTHETIC_COLUMNS, "generator"]]
     return table, encode_nonempty(encoder, table["text"].tolist(), label="texts of the generators")
 
 
 def count_nothing_exchanged(final_texts: pd.DataFrame) -> Exchange:
-    """What one client exchanges: nothing."""
+    """Count what one client exchanges: nothing."""
     return Exchange(down_floats=0, up_floats=0, exchanges=0)

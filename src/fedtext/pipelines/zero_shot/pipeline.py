@@ -13,7 +13,7 @@ TASK = "params:task"
 
 
 def create_pipeline() -> Pipeline:
-    """Texts, their embeddings, and an empty ledger."""
+    """Create texts, their embeddings, and an empty ledger."""
     made, texts = ALGORITHM.outputs, ZERO_SHOT("final_texts")
     written = {"task": TASK, "zero_shot": "params:zero_shot", "chunking": "params:chunking", **all_generator_inputs()}
     return Pipeline(

@@ -1,10 +1,11 @@
-"""The guard: what a mistake can do that no graph shows is refused while a node runs, before anything is saved.
+"""The guard: refuses, before anything is saved, the leaks that only show while a node runs.
 
-- `Guard` watches every node of a run and judges what it gives out (run, leaving, release);
-- `side_effects` and `watch` refuse what a node does beside its outputs, by Python's audit hooks;
-- `catalog`, `parameters` and `bound` read off the configuration and the functions what the flow check has to know.
+- `Guard` watches every node of a run and checks its outputs (run, leaving, release);
+- `side_effects` and `watch` refuse side effects of a node, by Python's audit hooks;
+- `catalog`, `parameters` and `bound` read from the configuration and the functions what the flow check needs.
 
-A node that is written to cheat gets past all of it: text can be packed into the numbers of a release. docs/leaks.md.
+It protects against mistakes only. A malicious node gets past it: text can be packed into the numbers of a release
+(docs/leaks.md).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a node's function carries beside its inputs: bound arguments, closures, defaults, the object of a method.
+"""Values that a node's function holds beside its inputs: bound arguments, closures, defaults, a method's object.
 
-Settings are harmless there. A table, an array or a text is data that no check of the graph sees; a text that is a
-parameter's is a setting, however long. The path of a private file is no setting, except among the parameters of a run
-that the node starts (fedtext.wiring.own_run).
+Settings are allowed. A table, an array or a text is data that no check of the graph sees; a text that is a parameter's
+value is a setting, however long. The path of a private file is no setting, except among the parameters of a run that
+the node starts (fedtext.wiring.own_run).
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ LONGEST_WORD = 100  # characters: the name of something, not a text
 MOST_WORDS = 200
 
 
-class Known(NamedTuple):
-    """What is known of strings: resolved paths of private files, and the texts of the parameters."""
+class KnownStrings(NamedTuple):
+    """The strings that can be recognised: resolved paths of private files, and the texts of the parameters."""
 
     private_files: frozenset[Path] = frozenset()
     parameters: frozenset[str] = frozenset()
 
 
-NOTHING = Known()
+NOTHING = KnownStrings()
 
 
-def bound_values(function: Callable[..., Any], known: Known = NOTHING) -> tuple[str, ...]:
-    """What is no setting among them, in words, at most one for each that is bound."""
+def bound_values(function: Callable[..., Any], known: KnownStrings = NOTHING) -> tuple[str, ...]:
+    """Return descriptions of the bound values that are no settings, at most one for each."""
     found = []
-    for name, value in _carried(function):
+    for name, value in _held_values(function):
         words: list[str] = []
         fault = _fault(value, words, known)
         if fault is None and len(words) > MOST_WORDS:
@@ -48,11 +48,11 @@ def bound_values(function: Callable[..., Any], known: Known = NOTHING) -> tuple[
     return tuple(found)
 
 
-def _carried(function: Any) -> Iterator[tuple[str, Any]]:
+def _held_values(function: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(function, functools.partial):
         yield from [(f"argument {i}", value) for i, value in enumerate(function.args, start=1)]
         yield from function.keywords.items()
-        yield from _carried(function.func)
+        yield from _held_values(function.func)
         return
     if isinstance(function, MethodType):
         yield "self", function.__self__
@@ -72,14 +72,14 @@ def _carried(function: Any) -> Iterator[tuple[str, Any]]:
             yield parameter.name, parameter.default
 
 
-def _fault(value: Any, words: list[str], known: Known) -> str | None:
-    """What is wrong with a bound value, None if it is a setting; `words` collects its strings."""
+def _fault(value: Any, words: list[str], known: KnownStrings) -> str | None:
+    """Return what is wrong with a bound value, None if it is a setting; `words` collects its strings."""
     if isinstance(value, str | Path) and not isinstance(value, Enum):
         return _fault_of_word(str(value), words, known)
     if value is None or isinstance(value, Real | Enum | type | ModuleType | BuiltinFunctionType):
         return None
     if isinstance(value, FunctionType | MethodType | functools.partial):
-        return next((fault for _, one in _carried(value) if (fault := _fault(one, words, known))), None)
+        return next((fault for _, one in _held_values(value) if (fault := _fault(one, words, known))), None)
     if type(value) is RunParameters:  # the run that is started with them is guarded by itself
         return _fault(value.values, words, known._replace(private_files=frozenset()))
     if isinstance(value, BaseModel):
@@ -95,7 +95,7 @@ def _fault(value: Any, words: list[str], known: Known) -> str | None:
     return f"a {type(value).__name__}"
 
 
-def _fault_of_word(word: str, words: list[str], known: Known) -> str | None:
+def _fault_of_word(word: str, words: list[str], known: KnownStrings) -> str | None:
     if len(word) > LONGEST_WORD and not ("/" in word and " " not in word) and word not in known.parameters:
         return f"a text of {len(word)} characters"
     if known.private_files and "/" in word and Path(word).expanduser().resolve() in known.private_files:

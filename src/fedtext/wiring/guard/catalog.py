@@ -1,6 +1,6 @@
-"""What the catalog says of data sets: class, whether they are shown, and where they lie, through every wrapping.
+"""The catalog's facts about data sets, through every wrapper: privacy class, preview, tracking and local path.
 
-A data set may wrap another (`CachedDataset`, `PartitionedDataset`): what the inner one is, the outer one is too.
+A data set may wrap another (`CachedDataset`, `PartitionedDataset`): the outer one has the inner one's class.
 """
 
 from __future__ import annotations
@@ -22,48 +22,48 @@ CREDENTIALS = "credentials"
 _resolved: WeakKeyDictionary[CatalogConfigResolver, dict[str, dict[str, Any]]] = WeakKeyDictionary()
 
 
-def stated_resolver(
+def catalog_resolver(
     catalog: Mapping[str, Any], default_patterns: Mapping[str, dict[str, Any]] | None = None
 ) -> CatalogConfigResolver:
-    """What the entries of a configuration's catalog (`config_loader["catalog"]`) say, without their credentials.
+    """Return a resolver of the entries in a configuration's catalog (`config_loader["catalog"]`), without credentials.
 
-    Class and place of a data set need none, and what was never read cannot be told on.
+    Privacy class and path need no credentials, and credentials that were never read cannot leak.
     """
     return CatalogConfigResolver(_without_credentials(dict(catalog)), {}, dict(default_patterns or {}))
 
 
 def named_credentials(config: Mapping[str, Any]) -> set[str]:
-    """Names of the credentials that an entry, or what it wraps, is read with."""
+    """Return the names of the credentials that an entry, or what it wraps, is read with."""
     own = {value for key, value in config.items() if key == CREDENTIALS and isinstance(value, str)}
     return own.union(*(named_credentials(value) for value in config.values() if isinstance(value, dict)))
 
 
 def _without_credentials(config: dict[str, Any]) -> dict[str, Any]:
-    """The same with the key left out at every depth: a data set that wraps another has it there."""
+    """Return the entry without its credentials, at every depth of wrapping."""
     kept = {key: value for key, value in config.items() if key != CREDENTIALS}
     return {key: _without_credentials(value) if isinstance(value, dict) else value for key, value in kept.items()}
 
 
 def entry(name: str, resolver: CatalogConfigResolver) -> dict[str, Any]:
-    """The catalog entry that a dataset name resolves to, to be read only; empty for one that only lives in memory."""
+    """Return the catalog entry of a data set, to be read only; empty for one that only lives in memory."""
     known = _resolved.setdefault(resolver, {})
     if name not in known:
         found = resolver.resolve_pattern(name)
-        # Kedro resolves to its own default what the catalog does not state; whether it does is asked of few names.
+        # Kedro resolves a name that is not in the catalog to its own default; this is called for few names.
         unstated = str(found.get("type")).endswith("MemoryDataset") and not _is_stated(name, resolver)
         known[name] = {} if unstated else found
     return known[name]
 
 
 def _is_stated(name: str, resolver: CatalogConfigResolver) -> bool:
-    """Whether the catalog has an entry for the name, or a pattern that matches it."""
+    """Return whether the catalog has an entry for the name, or a pattern that matches it."""
     return bool(
         name in resolver.config or resolver.match_dataset_pattern(name) or resolver.match_user_catch_all_pattern(name)
     )
 
 
 def dataset_classes(names: Iterable[str], resolver: CatalogConfigResolver) -> dict[str, str]:
-    """`private`, `released` or `public` of every dataset that says so, dataset factories included.
+    """Return `private`, `released` or `public` for every data set that declares it, dataset factories included.
 
     Parameters are public by construction: they come from YAML. What wraps something private is private.
     """
@@ -77,13 +77,13 @@ def dataset_classes(names: Iterable[str], resolver: CatalogConfigResolver) -> di
 
 
 def is_previewed(config: dict[str, Any]) -> bool:
-    """Kedro-Viz previews what it can unless the entry says `preview: false`."""
+    """Return whether Kedro-Viz previews the data set: it does unless the entry has `preview: false`."""
     said = [(_metadata(layer).get("kedro-viz") or {}).get("preview") for layer in layers(config)]
     return bool(said) and (said[0] is not False or True in said)
 
 
 def is_logged(config: dict[str, Any]) -> bool:
-    """Whether the entry, or what it wraps, goes to the experiment tracker."""
+    """Return whether the entry, or what it wraps, goes to the experiment tracker."""
     return any(
         any((_metadata(layer).get("fedtext") or {}).get(how) for how in ("tracked", "metrics"))
         or str(layer.get("type", "")).startswith("kedro_mlflow.")
@@ -92,7 +92,7 @@ def is_logged(config: dict[str, Any]) -> bool:
 
 
 def place(config: dict[str, Any]) -> Path | None:
-    """The resolved local path that an entry saves to, None where it has none."""
+    """Return the resolved local path that an entry saves to, None if it has none."""
     for layer in layers(config):
         said = str(layer.get("filepath") or layer.get("path") or "")
         if said and "://" not in said:
@@ -101,7 +101,7 @@ def place(config: dict[str, Any]) -> Path | None:
 
 
 def layers(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """An entry, and what it wraps, from the outside in; a wrapped one may be a type alone."""
+    """Yield an entry and the entries that it wraps, outermost first; a wrapped one may be a type alone."""
     while config:
         yield config
         inner = config.get("dataset")
@@ -109,7 +109,7 @@ def layers(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def is_parameter(name: str) -> bool:
-    """Whether Kedro reads it from the parameters."""
+    """Return whether Kedro reads the data set from the parameters."""
     return name == "parameters" or name.startswith("params:")
 
 

@@ -1,4 +1,4 @@
-"""What may leave a node that reads private data: numbers, and figures drawn from numbers.
+"""Checks of what may leave a node that reads private data: numbers, and figures drawn from numbers.
 
 Every fault is the end of a sentence that begins with the node, and names the data set and the remedy.
 """
@@ -22,21 +22,21 @@ TELLING = 8  # characters of an id or a label
 
 
 def release_outputs(outputs: Mapping[str, Any]) -> Iterator[str]:
-    """Faults of what a release gives out beside its ledger: numbers and arrays of numbers are all right."""
+    """Yield what is wrong with a release's outputs beside its ledger: numbers and arrays of numbers are allowed."""
     for name, value in outputs.items():
         if (what := _no_number(value, arrays=True)) is not None:
             yield f"releases {what} in '{name}': a release gives out numbers; make the text or table in another node"
 
 
 def control_outputs(outputs: Mapping[str, Any]) -> Iterator[str]:
-    """Faults of an unprotected control, which evaluations read although protected text is in it."""
+    """Yield what is wrong with the outputs of a non-private bound, which evaluations may read."""
     for name, value in outputs.items():
         if (what := _no_number(value, arrays=True)) is not None:
             yield f"hands {what} to evaluations in '{name}': a control gives out numbers, so return counts or distances"
 
 
 def count_outputs(outputs: Mapping[str, Any]) -> Iterator[str]:
-    """Faults of a count of units: whole numbers, and a word or None that says where they come from."""
+    """Yield what is wrong with a count of units: whole numbers, and a word or None for their source, are allowed."""
     for name, value in outputs.items():
         fields = dict(value.__dict__) if isinstance(value, BaseModel) else value
         fields = fields if isinstance(fields, Mapping) else {"": fields}
@@ -50,12 +50,16 @@ def count_outputs(outputs: Mapping[str, Any]) -> Iterator[str]:
 def evaluation_outputs(
     inputs: Mapping[str, Any], outputs: Mapping[str, Any], declared: Collection[str] = frozenset()
 ) -> Iterator[str]:
-    """Faults of what leaves a held-out evaluation: numbers, wording of our own and figures, no piece of the inputs.
+    """Yield what is wrong with the outputs of a held-out evaluation: no part of its private inputs may leave.
 
-    `inputs` are the private ones. A string of an output may not be one of their texts, share a piece with one (36
-    characters in a row hold a whole one), name one of their clients, or be a label of few of them. `declared` labels
-    are public: they leave, whatever their characters and whoever has them. Labels of many clients name none of them,
-    also where a client is called by one.
+    A string of an output may not be one of the inputs' texts, share a piece with one (36 characters in a row hold a
+    whole one), name one of their clients, or be a label that few clients have. Numbers, figures and wording of our own
+    may leave. Labels of many clients identify none of them, even if a client has such a label as its name.
+
+    Args:
+        inputs: The private inputs by data set.
+        outputs: The outputs by data set.
+        declared: Public labels, which may always leave.
     """
     texts, ids, rare, common = _private_strings(inputs.values())
     hidden, harmless = rare - set(declared), common.union(declared)
@@ -79,9 +83,9 @@ def evaluation_outputs(
 
 
 def _no_number(value: Any, *, arrays: bool, phrases: bool = False, known: Collection[str] = frozenset()) -> str | None:
-    """The first thing in `value` that is no number, in words; `phrases` allows short strings of plain characters.
+    """Return the first part of `value` that is not a number, in words; None if all are.
 
-    `known` are strings that may stand there whatever their characters: declared labels, which people make up.
+    `phrases` allows short strings of plain characters. `known` are declared labels, which may have any characters.
     """
     if value is None or isinstance(value, bool | int | float | np.number | np.bool_):
         return None
@@ -101,7 +105,10 @@ def _no_number(value: Any, *, arrays: bool, phrases: bool = False, known: Collec
 
 
 def _private_strings(values: Collection[Any]) -> tuple[set[str], set[str], set[str], set[str]]:
-    """Texts, client ids, labels of few clients and of many in the tables among `values`; a plain word tells nothing."""
+    """Return texts, client ids, labels of few clients and labels of many in the tables among `values`.
+
+    Plain words identify nobody and are left out.
+    """
     pandas = sys.modules.get("pandas")
     tables = [value for value in values if pandas and isinstance(value, pandas.DataFrame)]
 
@@ -111,12 +118,12 @@ def _private_strings(values: Collection[Any]) -> tuple[set[str], set[str], set[s
     def telling(found: set[str]) -> set[str]:
         return {one for one in found if len(one) >= TELLING and not one.isalpha()}
 
-    rare = {label for table in tables if {"label", "client_id"} <= {*table} for label in _of_few(table)}
+    rare = {label for table in tables if {"label", "client_id"} <= {*table} for label in _labels_of_few_clients(table)}
     return column("text"), telling(column("client_id")), telling(rare), column("label") - rare
 
 
-def _of_few(table: Any) -> Iterator[str]:
-    """Labels that fewer clients have than an aggregate may be of."""
+def _labels_of_few_clients(table: Any) -> Iterator[str]:
+    """Yield the labels that fewer clients have than an aggregate must cover."""
     clients = table.groupby("label")["client_id"].nunique()
     yield from (label for label in clients.index[clients < MIN_UNITS] if isinstance(label, str))
 

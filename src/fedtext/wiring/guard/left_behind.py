@@ -1,4 +1,4 @@
-"""What a node that read private data has left behind when it ends: names below its folders, threads, processes."""
+"""Traces that a node which read private data leaves when it ends: new files and folders, threads, processes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOG = logging.getLogger(__name__)
 
 
 class FolderSnapshot:
-    """The folders in which a run's nodes could leave something, and what else is looked at around a node.
+    """The state of the folders, threads and processes before a node, to find what the node leaves behind.
 
     Args:
         data_root: The run's own; its private files must stay where they are.
@@ -42,8 +42,8 @@ class FolderSnapshot:
         self._told: set[int] = set()
 
     @contextmanager
-    def nothing_left(self, watch: Watch, refused: RefusedWrites) -> Iterator[None]:
-        """Undoes what the node has left behind at the end of the block.
+    def leftovers_removed(self, watch: Watch, refused: RefusedWrites) -> Iterator[None]:
+        """Remove what the node leaves behind at the end of the block, and raise if there was any.
 
         Args:
             watch: Of the node.
@@ -55,7 +55,7 @@ class FolderSnapshot:
         self._alone(watch)
         names, threads, processes = self._names.names(), running.threads(), running.processes()
         private = self._names.private_files()
-        self._tell_of(processes, watch)
+        self._log_processes(processes, watch)
         failed: BaseException | None = None
         try:
             yield
@@ -64,12 +64,12 @@ class FolderSnapshot:
         faults = [*_threads_left(threads, watch), *_processes_left(processes)]
         wrote = refused.seen or is_write_refused(failed)
         new = list(new_names(names, self._names.names()))
-        if left := [path for path in new if self._is_the_node_s(path, private, watch, wrote=wrote)]:
+        if left := [path for path in new if self._is_made_by_node(path, private, watch, wrote=wrote)]:
             for path in left:
                 take_back(path, private)
             more = f" and {len(left) - 1} more" if len(left) > 1 else ""
             faults.append(f"leaves {watch.shown(left[0])}{more} behind, which is undone")
-        if faults and (isinstance(failed, Exception) or failed is None) and not _is_told(failed, left):
+        if faults and (isinstance(failed, Exception) or failed is None) and not _is_reported(failed, left):
             raise RunRefusedError(
                 f"{watch.who} {' and '.join(faults)}, after it has read private data: return what it makes as a data "
                 "set, and end what it starts"
@@ -77,11 +77,11 @@ class FolderSnapshot:
         if failed is not None:
             raise failed
 
-    def _is_the_node_s(self, path: Path, private: dict[Inode, Path], watch: Watch, *, wrote: bool) -> bool:
-        """Whether what is new is to be undone: in the run's own folders whatever the node can have made.
+    def _is_made_by_node(self, path: Path, private: dict[Inode, Path], watch: Watch, *, wrote: bool) -> bool:
+        """Return whether a new path is to be removed: in the run's own folders all that the node can have made.
 
-        In the working folder people and other programs make things too. There it is a private file that was moved, a
-        name that tells private text, or an empty file, if this process tried to write one.
+        In the working folder people and other programs make files too. There it is a private file that was moved, a
+        name that reveals private text, or an empty file, if this process tried to write one.
         """
         if not is_left_behind(path, private):
             return False
@@ -90,7 +90,7 @@ class FolderSnapshot:
             return bool(inside)  # libraries make folders there as they are imported
         if self._data_root in path.parents or any(is_moved(one, private) for one in inside):
             return True
-        told = any(watch.tells(name) for one in (path, *inside) for name in one.relative_to(path.parent).parts)
+        told = any(watch.may_be_private(name) for one in (path, *inside) for name in one.relative_to(path.parent).parts)
         return told or (wrote and bool(inside) and not path.is_symlink())
 
     def _alone(self, watch: Watch) -> None:
@@ -100,8 +100,8 @@ class FolderSnapshot:
                 "it before the run"
             )
 
-    def _tell_of(self, processes: list[Process], watch: Watch) -> None:
-        """Says once of each process that it runs beside private data."""
+    def _log_processes(self, processes: list[Process], watch: Watch) -> None:
+        """Log once for each process that it runs beside private data."""
         for one in processes:
             if one.pid not in self._told:
                 self._told.add(one.pid)
@@ -118,7 +118,7 @@ def _threads_left(before: set[running.ThreadNumbers], watch: Watch) -> Iterator[
             fail_node(number, watch)
             running.end_thread(number)
         called = running.thread_name(left[0])
-        whose = "a thread" if watch.tells(called) else f"the thread '{called}'"
+        whose = "a thread" if watch.may_be_private(called) else f"the thread '{called}'"
         yield f"leaves {whose} running"
 
 
@@ -129,6 +129,6 @@ def _processes_left(before: list[Process]) -> Iterator[str]:
         yield f"leaves the process {left[0].pid} running, which is ended"
 
 
-def _is_told(failed: BaseException | None, left: Sequence[Path]) -> bool:
-    """Whether the node's own error says what it did: the refusal of what it tried."""
+def _is_reported(failed: BaseException | None, left: Sequence[Path]) -> bool:
+    """Return whether the node's own error already names what it left: the refusal of what it tried."""
     return isinstance(failed, RunRefusedError) and not left

@@ -1,8 +1,8 @@
-"""Files, folders and links that have come into being below some folders.
+"""New files, folders and links below some folders.
 
-While no file can be written (`fedtext.system.file_limit`) a library can still make files that stay empty, folders and
-links, and can move files; a name can carry text. A new file that holds something is somebody else's then, an editor's
-or another run's, and is left alone.
+While no file can be written (`fedtext.system.file_limit`) a library can still make empty files, folders and links, and
+can move files; a name can carry text. A new file with content was then made by another process, such as an editor or
+another run, and is left alone.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class FolderNames:
         self._listings: dict[str, _Listing] = {}
 
     def names(self) -> dict[str, frozenset[str]]:
-        """The names in every folder, by the folder's path."""
+        """Return the names in every folder, by the folder's path."""
         found: dict[str, _Listing] = {}
         waiting = list(self._roots)
         while waiting:
@@ -64,7 +64,7 @@ class FolderNames:
         return {folder: listing.names for folder, listing in found.items()}
 
     def private_files(self) -> dict[Inode, Path]:
-        """The files of private data sets in the data root, by what the file system calls them, as of `names`."""
+        """Return the files of private data sets in the data root, by inode, as of the last call of `names`."""
         listings = self._listings.items()
         return {inode: Path(folder, name) for folder, one in listings for inode, name in one.private.items()}
 
@@ -94,14 +94,14 @@ class FolderNames:
 
 
 def new_names(before: dict[str, frozenset[str]], after: dict[str, frozenset[str]]) -> Iterator[Path]:
-    """What is in `after` and not in `before`; of a new folder the folder alone."""
+    """Yield the paths that are in `after` and not in `before`; of a new folder the folder alone."""
     for folder, names in after.items():
         if folder in before:
             yield from (Path(folder, name) for name in sorted(names - before[folder]))
 
 
 def is_left_behind(path: Path, private: Mapping[Inode, Path]) -> bool:
-    """Whether this process can have made `path` while no file could be written, or moved a file of the `private`."""
+    """Return whether this process can have made `path` while writing was blocked, or moved a private file there."""
     try:
         status = path.lstat()
     except OSError:  # it is gone
@@ -113,19 +113,19 @@ def is_left_behind(path: Path, private: Mapping[Inode, Path]) -> bool:
 
 
 def is_moved(path: Path, private: Mapping[Inode, Path]) -> bool:
-    """Whether it is a private file that has left its place; one that is there under a second name is a backup's."""
+    """Return whether it is a private file that was moved; one that is still at its place too is a backup's link."""
     status = path.lstat()
     place = private.get((status.st_dev, status.st_ino))
     return place is not None and not place.exists()
 
 
 def all_below(path: Path) -> list[Path]:
-    """The files below a folder."""
+    """Return the files below a folder."""
     return [Path(folder, name) for folder, _, names in os.walk(path) for name in names]
 
 
 def take_back(path: Path, private: dict[Inode, Path]) -> None:
-    """Removes `path`, which `is_left_behind`; a private file that was moved goes back to its place."""
+    """Remove `path`, for which `is_left_behind` holds; a private file that was moved goes back to its place."""
     if path.is_dir() and not path.is_symlink():
         for one in sorted(path.iterdir()):
             take_back(one, private)

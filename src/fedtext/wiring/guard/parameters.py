@@ -1,7 +1,7 @@
 """Parameters that name files: which do, and which of these files are private.
 
-A string that names a file hands a node the file's content. Only parameters that are declared here may do so, so that
-nobody's file comes in by a word; a private file may be read by nodes that write private data sets only.
+A string that names a file gives a node the file's content. Only parameters that are declared here may do so, so that no
+file is read by accident; a private file may be read by nodes that write private data sets only.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ ENROLMENT, TABLE, PUBLIC_TABLE = "privacy.enrolment", "corpus.path", "corpus.pub
 
 
 def private_files(parameters: Mapping[str, Any]) -> dict[str, Path]:
-    """Resolved paths of the private files that parameters name, by the parameter's dotted name."""
+    """Return the resolved paths of the private files that parameters name, by the parameter's dotted name."""
     names = (ENROLMENT,) if corpus_is_public(parameters) else (ENROLMENT, TABLE)
     return {name: path.resolve() for name, path in named_files(parameters).items() if name in names}
 
 
 def named_files(parameters: Mapping[str, Any]) -> dict[str, Path]:
-    """Local files and directories that exist and that parameters name, by the parameter's dotted name."""
+    """Return the existing local files and directories that parameters name, by the parameter's dotted name."""
     return dict(named_paths(parameters))
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Every string that a parameter's value holds."""
+    """Yield every string in a parameter's value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list | tuple):
@@ -72,7 +72,7 @@ def texts(value: Any) -> Iterator[str]:
 
 
 def undeclared(parameters: Mapping[str, Any]) -> list[str]:
-    """What is wrong with parameters that name files without being declared to, one sentence each."""
+    """Return one sentence for each parameter that names a file without being declared to."""
     return [
         f"parameter '{name}' names {path}, but is not declared to name a file: give the file to the catalog as a "
         "data set with a class, or add the parameter to fedtext.wiring.guard.parameters.DECLARED"
@@ -82,7 +82,7 @@ def undeclared(parameters: Mapping[str, Any]) -> list[str]:
 
 
 def copies(parameters: Mapping[str, Any]) -> list[str]:
-    """Private files that another parameter names a copy of, one sentence each."""
+    """Return one sentence for each private file of which another parameter names a copy."""
     private, named = private_files(parameters), named_files(parameters)
     return [
         f"'{name}' names {path}, which holds the same bytes as the private file of '{secret}', {file}: name another"
@@ -93,7 +93,7 @@ def copies(parameters: Mapping[str, Any]) -> list[str]:
 
 
 def holders(value: Any, files: Mapping[str, Path]) -> Iterator[str]:
-    """Where a value of a node holds the path of one of the `files`: a model's field (`Corpus.path`), or itself ('')."""
+    """Yield where a node's value holds the path of one of `files`: a model's field (`Corpus.path`), or itself ('')."""
     if isinstance(value, BaseModel):
         held = object.__getattribute__(value, "__dict__")  # this look at a field is not the node's (params.reading)
         for field in type(value).model_fields:

@@ -1,4 +1,4 @@
-"""Whether a name may be made of private text, by the tables that a node reads: messages do not repeat such a name."""
+"""A test of whether a name may be made of private text in a node's tables: messages do not repeat such a name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMNS = ("client_id", "label", "text")
 
 
 class PrivateTextIndex:
-    """Answers for the tables among `values`; they are looked at when the first name is asked for."""
+    """Tests names against the tables among `values`; it is built at the first name."""
 
     def __init__(self, values: Collection[Any]) -> None:
         pandas = sys.modules.get("pandas")
@@ -22,7 +22,7 @@ class PrivateTextIndex:
         self._words: frozenset[str] | None = None
 
     def __call__(self, name: str) -> bool:
-        """Whether `name`, or a part of it, is a value of a table, or shares a piece with one."""
+        """Return whether `name`, or a part of it, is a value of a table, or shares a piece with one."""
         if self._words is None:
             self._words = frozenset(self._values())
         name = unquote(name)

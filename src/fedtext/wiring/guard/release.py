@@ -1,4 +1,4 @@
-"""A release is what the doors say it is: the ledger before, the ledger after, and what passed the doors in between."""
+"""Checks a release against the release mechanisms: the ledger before and after, and the releases made in between."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ LASTING = ("declaration", "population", "part", "parties", "planned", "planned_u
 def release_faults(
     inputs: Mapping[str, Any], outputs: Mapping[str, Any], passed: Sequence[Release], *, private: Collection[str] = ()
 ) -> list[str]:
-    """What is wrong with a release that ran, each the end of a sentence that begins with the node.
+    """Return what is wrong with a release that ran, each the end of a sentence that begins with the node.
 
     Args:
         inputs: Its inputs by data set.
         outputs: What it returned by data set.
-        passed: The releases that the doors reported while it ran, in order; a door of many rounds reports its one
-            release in each of them.
+        passed: The releases that the mechanisms reported while it ran, in order; a mechanism of many rounds reports
+            its one release in each of them.
         private: Names of outputs that are private and so do not leave.
     """
     before = {name: value for name, value in inputs.items() if type(value) is Ledger}
@@ -30,7 +30,7 @@ def release_faults(
     if len(before) != 1 or len(after) != 1:
         return [
             f"takes the ledgers {_names(before)} in and gives {_names(after)} out: a release takes one "
-            "fedtext.privacy.ledger.Ledger and returns the one that the door gives it"
+            "fedtext.privacy.ledger.Ledger and returns the one that the release mechanism returns"
         ]
     (old,), (new,), ledger = before.values(), after.values(), next(iter(after))
     given = {name: value for name, value in outputs.items() if name not in private and name != ledger}
@@ -41,16 +41,16 @@ def _ledger_faults(
     old: Ledger, new: Ledger, passed: Sequence[Release], ledger: str, given: Mapping[str, Any]
 ) -> Iterator[str]:
     if any(getattr(new, field) != getattr(old, field) for field in LASTING):
-        yield f"changes {', '.join(LASTING)} in the ledger '{ledger}': return the ledger that the door gives it"
+        yield f"changes {', '.join(LASTING)} in the ledger '{ledger}': return the release mechanism's ledger"
     kept = len(old.unaccounted)
     if new.unaccounted[:kept] != old.unaccounted:
-        yield f"takes unaccounted reads out of the ledger '{ledger}': return the ledger that the door gives it"
+        yield f"takes unaccounted reads out of the ledger '{ledger}': return the release mechanism's ledger"
     paid = [release for release in passed if release.rounds > 1 and release in old.releases]
     charged = tuple(release for release in passed if release not in paid)
     if new.releases != (*old.releases, *charged):
         yield (
-            f"gives out the ledger '{ledger}' with {_listed(new.releases[len(old.releases) :])} charged, but through "
-            f"the doors went {_listed(charged)}: return the ledger that the door gives it"
+            f"gives out the ledger '{ledger}' with {_listed(new.releases[len(old.releases) :])} charged, but it "
+            f"released {_listed(charged)}: return the release mechanism's ledger"
         )
     if not passed and len(new.unaccounted) == kept:
         for name, value in given.items():

@@ -1,6 +1,6 @@
-"""A run's nodes under guard: what each may open while it runs, and what it may give out.
+"""The guard of a run's nodes: what each may open while it runs, and what it may output.
 
-The graph has been checked by then (fedtext.privacy.flow); this is for what only shows while a node runs.
+The graph has been checked before (fedtext.privacy.flow); this finds what only shows while a node runs.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class Guard:
     """Guards the nodes of one run.
 
     Args:
-        catalog: Says what is private.
-        data_root: What the run reads and writes lies below it.
+        catalog: The catalog, which declares what is private.
+        data_root: The folder below which the run reads and writes.
         parameters: All parameters of the run: some name private files.
-        passed: What went through the doors since a node began; None where nobody counts.
+        passed: Returns the releases since a node began; None if releases are not counted.
         temporary: The run's own folder for temporary files, if it has one.
     """
 
@@ -59,7 +59,7 @@ class Guard:
         self._surroundings = FolderSnapshot(self._data_root, Path.cwd(), self._temporary)
 
     def around(self, node: Node) -> Node:
-        """`node`, guarded; RunRefusedError out of its function says what it did, before anything it made is saved."""
+        """Return `node`, guarded: its function raises RunRefusedError for a fault, before any output is saved."""
 
         @functools.wraps(node.func)
         def function(*args: Any, **kwargs: Any) -> Any:
@@ -80,7 +80,7 @@ class Guard:
 
     @contextmanager
     def datasets(self) -> Iterator[None]:
-        """Keeps private data sets to their own place, and what they print to themselves, while they load and save."""
+        """Keep private data sets to their own path, and hide what they print, while they load and save."""
         load, save, one_by_one = self._catalog.load, self._catalog.save, Lock()
 
         def loaded(name: str, *args: Any, **kwargs: Any) -> Any:
@@ -98,7 +98,7 @@ class Guard:
                 save(name, data)
 
         def ignored() -> None:
-            """Nobody is told that a data set prints."""
+            """Hide that a data set prints without a log message."""
 
         with replaced(self._catalog, "load", loaded), replaced(self._catalog, "save", saved):
             yield
@@ -123,7 +123,7 @@ class Guard:
             data_root=self._data_root,
             private_files=frozenset(self._files.values()),
             temporary=self._temporary,
-            tells=PrivateTextIndex(inputs.values()),
+            may_be_private=PrivateTextIndex(inputs.values()),
         )
 
     def _faults(
@@ -156,7 +156,7 @@ class Guard:
                     )
 
     def _may_read_files(self, node: Node) -> bool:
-        """What nodes make of private files is private, or the declared number of units."""
+        """Return whether the node may read private files: its outputs are private, or the declared number of units."""
         return Tag.COUNT in node.tags or (bool(node.outputs) and self._private(node.outputs) == set(node.outputs))
 
     def _private(self, names: Iterable[str]) -> set[str]:
@@ -166,13 +166,13 @@ class Guard:
 
 
 def _declared_labels(values: Iterable[Any]) -> set[str]:
-    """The classes that parameters among `values` declare, and the parts of those that are control codes."""
+    """Return the classes that parameters among `values` declare, and the parts of those that are control codes."""
     labels = {label for value in values if isinstance(value, OfClasses) for label in value.labels}
     return labels | {part for label in labels for part in parts_of(label)}
 
 
 def _by_dataset(names: Any, args: Sequence[Any], kwargs: Any) -> dict[str, Any]:
-    """Values by data set, given a node's declaration of inputs or outputs and what came with it."""
+    """Return values by data set, from a node's declared inputs or outputs and the values that came with them."""
     if not names:
         return {}
     if isinstance(names, dict):

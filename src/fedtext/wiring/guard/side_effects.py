@@ -1,12 +1,12 @@
-"""What a node may not do while it reads private data: write, connect, start programs, track, log, print.
+"""Side effects that a node may not have while it reads private data: files, connections, programs, logs, prints.
 
-- The audit hook (fedtext.wiring.guard.watch) refuses what Python opens, moves, connects to or starts before it happens.
+- The audit hook (fedtext.wiring.guard.watch) refuses what Python opens, moves, connects to or starts, beforehand.
 - The operating system refuses all writes to files, from C++ and Rust too (fedtext.system.file_limit).
-- What a node has left behind all the same, names of files, threads and processes, is found when it ends
+- Names of files, threads and processes that a node leaves all the same are found when it ends
   (fedtext.wiring.guard.left_behind).
 - Standard streams lead nowhere, and messages are counted and dropped.
 
-So this keeps off mistakes, and is no sandbox: docs/leaks.md says what passes.
+It protects against mistakes and is no sandbox: docs/leaks.md lists what gets past it.
 """
 
 from __future__ import annotations
@@ -57,14 +57,15 @@ LOG = logging.getLogger(__name__)
 
 @contextmanager
 def watched(watch: Watch, surroundings: FolderSnapshot | None = None) -> Iterator[None]:
-    """Refuses what `watch` is for until the end of the block; without a trace if the node reads private data.
+    """Refuse the side effects that `watch` forbids until the end of the block.
 
     Args:
-        watch: What is watched for.
-        surroundings: Where a node that reads private data could leave something; None: nobody looks.
+        watch: The node, and what it may do.
+        surroundings: The folders in which a node that reads private data could leave files; None: they are not
+            checked.
 
     Raises:
-        RunRefusedError: it has written, or left something behind; what it left is removed.
+        RunRefusedError: The node has written, or left something behind; what it left is removed.
     """
     with ExitStack() as stack:
         if watch.reads_private:
@@ -72,7 +73,7 @@ def watched(watch: Watch, surroundings: FolderSnapshot | None = None) -> Iterato
             stack.enter_context(_without_a_trace(watch, surroundings))
         for module, name, position, keyword in NATIVE_READERS:
             if (loaded := sys.modules.get(module)) is not None:
-                stack.enter_context(_judged(loaded, name, position, keyword))
+                stack.enter_context(_path_checked(loaded, name, position, keyword))
         begin(watch)
         try:
             yield
@@ -84,7 +85,7 @@ def watched(watch: Watch, surroundings: FolderSnapshot | None = None) -> Iterato
 
 @contextmanager
 def saving(watch: Watch) -> Iterator[None]:
-    """Refuses what `watch` is for, and drops what is printed, while a private data set is saved."""
+    """Refuse what `watch` forbids, and drop what is printed, while a private data set is saved."""
     begin(watch)
     try:
         with hidden_prints(_hiding):
@@ -98,13 +99,13 @@ def _without_a_trace(watch: Watch, surroundings: FolderSnapshot | None) -> Itera
     records, refused = watch.data_root / RECORDS, RefusedWrites()
     with ExitStack() as stack:
         if surroundings is not None:
-            stack.enter_context(surroundings.nothing_left(watch, refused))
+            stack.enter_context(surroundings.leftovers_removed(watch, refused))
         stack.enter_context(_refused_write_explained(watch))
         written = stack.enter_context(hidden_descriptors())
         stack.enter_context(hidden_prints(_hiding))
         _silence_messages(watch, stack)
-        _refuse_silent_events(watch, stack)
-        _refuse_tracking(watch, stack)
+        _block_silent_events(watch, stack)
+        _block_tracking(watch, stack)
         exits = _ExitHandlers(watch)
         stack.enter_context(replaced(atexit, "register", exits.register))
         write_buffers(records)
@@ -117,10 +118,10 @@ def _without_a_trace(watch: Watch, surroundings: FolderSnapshot | None) -> Itera
         output, error = written()
         if error:
             watch.hide()
-        _refuse_leftovers(watch, waiting, exits, output)
+        _check_leftovers(watch, waiting, exits, output)
 
 
-def _refuse_leftovers(watch: Watch, waiting: Sequence[str], exits: _ExitHandlers, output: bytes) -> None:
+def _check_leftovers(watch: Watch, waiting: Sequence[str], exits: _ExitHandlers, output: bytes) -> None:
     if waiting:
         watch.refuse(
             f"writes {watch.shown(waiting[0])}, which was open before, while it reads private data: return what it "
@@ -138,7 +139,7 @@ def _refuse_leftovers(watch: Watch, waiting: Sequence[str], exits: _ExitHandlers
 
 @contextmanager
 def _refused_write_explained(watch: Watch) -> Iterator[None]:
-    """Says of a write that the operating system refused what it means here."""
+    """Explain a write that the operating system refused: the error becomes a RunRefusedError about private data."""
     try:
         yield
     except RunRefusedError:
@@ -154,13 +155,16 @@ def _refused_write_explained(watch: Watch) -> Iterator[None]:
 
 
 def _hiding() -> Callable[[], None] | None:
-    """What notes that something is hidden: that of whoever is watched for at the time."""
+    """Return the current watch's function that notes hidden output; None if nothing is watched."""
     watch = current()
     return watch.hide if watch is not None and watch.reads_private else None
 
 
 def _silence_messages(watch: Watch, stack: ExitStack) -> None:
-    """Loggers of other classes, such as absl's, handle messages by themselves; all hand them on to handlers."""
+    """Drop all log messages.
+
+    Loggers of other classes, such as absl's, handle messages by themselves; all hand them on to handlers.
+    """
 
     def drop(*_: Any, **__: Any) -> None:
         watch.hide()
@@ -169,10 +173,10 @@ def _silence_messages(watch: Watch, stack: ExitStack) -> None:
         stack.enter_context(replaced(owner, name, drop))
 
 
-def _refuse_silent_events(watch: Watch, stack: ExitStack) -> None:
-    """Refuses what Python tells of by no event: sending through an open connection, named pipes, `multiprocessing`.
+def _block_silent_events(watch: Watch, stack: ExitStack) -> None:
+    """Refuse what raises no audit event: sending through an open connection, named pipes, `multiprocessing`.
 
-    A lock of `multiprocessing` is a file to the operating system, with a name of chance and no text in it.
+    A lock of `multiprocessing` is a file to the operating system, with a random name and no text in it.
     """
     import _posixsubprocess  # Windows has none, and there a run that reads private data is refused
 
@@ -206,8 +210,8 @@ def _allowed(function: Callable[..., Any]) -> Callable[..., Any]:
     return allowed
 
 
-def _refuse_tracking(watch: Watch, stack: ExitStack) -> None:
-    """MLflow writes through connections that are open already, so that no event tells of it."""
+def _block_tracking(watch: Watch, stack: ExitStack) -> None:
+    """Refuse MLflow calls, which write through connections that are open already and so raise no audit event."""
     client = getattr(sys.modules.get("mlflow.tracking.client"), "MlflowClient", None)
 
     def refuse(*_: Any, **__: Any) -> None:
@@ -218,14 +222,14 @@ def _refuse_tracking(watch: Watch, stack: ExitStack) -> None:
 
 
 class _ExitHandlers:
-    """What a node registers to run when the process ends: it is watched then as the node was."""
+    """The handlers that a node registers to run when the process ends: they are watched as the node was."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch, self._register = watch, atexit.register
         self._expected = atexit._ncallbacks()
 
     def register(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """In the place of `atexit.register`."""
+        """Register a handler in place of `atexit.register`."""
 
         @functools.wraps(function)
         def at_exit(*given: Any, **named: Any) -> Any:
@@ -238,11 +242,11 @@ class _ExitHandlers:
 
     @property
     def has_others(self) -> bool:
-        """Whether a handler came by another way, as by a function that was imported before."""
+        """Return whether a handler came by another way, as by a function that was imported before."""
         return atexit._ncallbacks() > self._expected
 
     def watch_all(self) -> None:
-        """Watches all that runs when the process ends: the handler that is registered last runs first."""
+        """Watch all that runs when the process ends: the handler that is registered last runs first."""
 
         def watch_for_good() -> None:
             begin(self._watch)
@@ -253,25 +257,25 @@ class _ExitHandlers:
 
 @functools.cache
 def _prepare_libraries() -> None:
-    """Before a node can: what it imports first keeps functions that are replaced, and tqdm's thread outlives it."""
+    """Import libraries before a node can: it would keep functions that are replaced, and tqdm's thread outlives it."""
     for module in dict.fromkeys(module for module, *_ in NATIVE_READERS):
         importlib.import_module(module)
     tqdm.monitor_interval = 0
 
 
 @contextmanager
-def _judged(module: Any, name: str, position: int, keyword: str) -> Iterator[None]:
-    """Asks whoever is watched for, before each call of a function, or each making of an object, that reads a path."""
+def _path_checked(module: Any, name: str, position: int, keyword: str) -> Iterator[None]:
+    """Check the current watch before each call of a function, or making of an object, that reads a path."""
     found = getattr(module, name)
     if not isinstance(found, type):
-        with replaced(module, name, _judging(found, position, keyword)):
+        with replaced(module, name, _with_path_check(found, position, keyword)):
             yield
         return
-    with replaced(found, "__init__", _judging(vars(found)["__init__"], position + 1, keyword)):  # after `self`
+    with replaced(found, "__init__", _with_path_check(vars(found)["__init__"], position + 1, keyword)):  # after `self`
         yield
 
 
-def _judging(function: Callable[..., Any], position: int, keyword: str) -> Callable[..., Any]:
+def _with_path_check(function: Callable[..., Any], position: int, keyword: str) -> Callable[..., Any]:
     @functools.wraps(function)
     def judged(*args: Any, **kwargs: Any) -> Any:
         if (watch := current()) is not None:
@@ -285,7 +289,7 @@ def _judging(function: Callable[..., Any], position: int, keyword: str) -> Calla
 
 @contextmanager
 def replaced(owner: Any, name: str, function: Callable[..., Any]) -> Iterator[None]:
-    """Puts a function in the place of an attribute until the end of the block."""
+    """Replace an attribute by a function until the end of the block."""
     own = vars(owner).get(name)
     setattr(owner, name, function)
     try:

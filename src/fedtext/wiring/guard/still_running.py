@@ -1,4 +1,4 @@
-"""Threads and processes that a node leaves running, or that run beside it and that nothing watches."""
+"""Threads and processes that a node leaves running, or that run unwatched beside it."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from typing import NamedTuple
 import psutil
 from psutil import Process
 
-PATIENCE = 1.0  # seconds in which what a node has told to end may end
-TRACKER = "multiprocessing.resource_tracker"  # Python's own process, which is told names of shared memory
+PATIENCE = 1.0  # seconds for threads and processes to end that a node has stopped
+TRACKER = "multiprocessing.resource_tracker"  # Python's own process, which records names of shared memory
 
 
 class ThreadNumbers(NamedTuple):
-    """Python's number of a thread, which another gets when it has ended, and the system's, where Python knows it."""
+    """Python's number of a thread, which is reused when it has ended, and the system's, where Python knows it."""
 
     python: int
     system: int | None
 
 
 def threads() -> set[ThreadNumbers]:
-    """The threads that run Python code."""
+    """Return the threads that run Python code."""
     system = {one.ident: one.native_id for one in threading.enumerate()}
     return {ThreadNumbers(number, system.get(number)) for number in sys._current_frames()}
 
 
 def processes() -> list[Process]:
-    """What this process has started and still runs, but Python's own helper."""
+    """Return the processes that this process has started and still runs, except Python's own helper."""
     return [one for one in Process().children(recursive=True) if not _is_over(one)]
 
 
 def workers() -> list[str]:
-    """Processes to which this one hands Python objects, which no watch of this process sees: their names.
+    """Return the names of processes to which this one hands Python objects, which no watch of this process sees.
 
-    joblib keeps workers for minutes after their work, and starts new ones when it is asked: those are ended here.
+    joblib keeps workers for minutes after their work, and starts new ones when it needs them: those are ended here.
     """
     idle = getattr(sys.modules.get("joblib.externals.loky.reusable_executor"), "_executor", None)
     if idle is not None:
@@ -51,7 +51,7 @@ def workers() -> list[str]:
 
 
 def new_threads(before: set[ThreadNumbers]) -> list[int]:
-    """Python's numbers of the threads that were not there before, after giving them time to end."""
+    """Return Python's numbers of the threads that were not there before, after giving them time to end."""
     new = threads() - before
     until = time.monotonic() + PATIENCE
     while new and time.monotonic() < until:
@@ -61,7 +61,7 @@ def new_threads(before: set[ThreadNumbers]) -> list[int]:
 
 
 def new_processes(before: list[Process]) -> list[Process]:
-    """The processes that were not there before, after giving them time to end."""
+    """Return the processes that were not there before, after giving them time to end."""
     new = [one for one in processes() if one not in before]
     if new:
         psutil.wait_procs(new, timeout=PATIENCE)
@@ -69,17 +69,17 @@ def new_processes(before: list[Process]) -> list[Process]:
 
 
 def thread_name(number: int) -> str:
-    """How Python calls a thread."""
+    """Return Python's name of a thread."""
     return next((one.name for one in threading.enumerate() if one.ident == number), f"number {number}")
 
 
 def end_thread(number: int) -> None:
-    """Raises SystemExit in a thread, the next time that it runs Python code."""
+    """Raise SystemExit in a thread, the next time that it runs Python code."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(number), ctypes.py_object(SystemExit))
 
 
 def end_process(process: Process) -> None:
-    """Ends a process at once."""
+    """Kill a process at once."""
     with suppress(psutil.Error):
         process.kill()
 

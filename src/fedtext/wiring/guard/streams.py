@@ -1,7 +1,7 @@
-"""Standard streams while private data is read: nothing that is written to them is shown.
+"""Hidden standard streams while private data are read: nothing that is written to them is shown.
 
-What Python code prints is dropped. What goes past Python's streams, to the descriptors of standard output and error or
-to a copy of them, ends in a pipe: output that way is a fault of the node; on standard error libraries warn.
+Python's own output is dropped. Output that goes past Python's streams, to the descriptors of standard output and error
+or to a copy of them, ends in a pipe. On standard output it is a fault of the node; on standard error libraries warn.
 """
 
 from __future__ import annotations
@@ -23,50 +23,50 @@ _C = ctypes.CDLL(None)  # the C library of this process
 
 
 class HiddenOutput(io.TextIOBase):
-    """A stream in another's place: while `hide` gives something that is called, else the other stream is written to.
+    """A stream in place of another: it drops output while `hide` returns a function, else it passes it on.
 
-    A handler of messages that is made while a node runs keeps this stream for later.
+    A log handler that is made while a node runs keeps this stream for later.
     """
 
     def __init__(self, shown: TextIO, hide: Callable[[], Callable[[], None] | None]) -> None:
         self._shown, self._hide = shown, hide
 
     def writable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def write(self, text: str) -> int:
-        """Drops `text`, or shows it."""
+        """Drop `text`, or write it to the other stream."""
         if (hide := self._hide()) is None:
             return self._shown.write(text)
         hide()
         return len(text)
 
     def flush(self) -> None:
-        """Of the stream in whose place it stands."""
+        """Flush the stream that this one replaces."""
         self._shown.flush()
 
 
 @contextmanager
 def hidden_prints(hide: Callable[[], Callable[[], None] | None]) -> Iterator[None]:
-    """Puts an `HiddenOutput` in the place of `sys.stdout` and `sys.stderr`."""
+    """Replace `sys.stdout` and `sys.stderr` by a `HiddenOutput` until the end of the block."""
     with redirect_stdout(HiddenOutput(sys.stdout, hide)), redirect_stderr(HiddenOutput(sys.stderr, hide)):
         yield
 
 
-class Written(NamedTuple):
-    """What went to the descriptors of standard output and of standard error, `MOST` bytes of each at the most."""
+class CapturedOutput(NamedTuple):
+    """Output to the descriptors of standard output and of standard error, at most `MOST` bytes of each."""
 
     output: bytes
     error: bytes
 
 
 @contextmanager
-def hidden_descriptors() -> Iterator[Callable[[], Written]]:
-    """Replaces the descriptors of standard output and error, and all that lead to the same place, by two pipes.
+def hidden_descriptors() -> Iterator[Callable[[], CapturedOutput]]:
+    """Replace the descriptors of standard output and error, and all that lead to the same place, by two pipes.
 
-    Yields a function that gives what was written to them since it was called last. Progress bars are shown all the
-    same (`fedtext.system.progress`).
+    Yields a function that returns what was written to them since its last call. Progress bars are still shown
+    (`fedtext.system.progress`).
     """
     errors = {ERROR} & open_descriptors()
     outputs = (_copies(OUTPUT) | _copies(ERROR)) - errors
@@ -74,21 +74,21 @@ def hidden_descriptors() -> Iterator[Callable[[], Written]]:
         stack.enter_context(kept_terminal())
         read_output, read_error = (stack.enter_context(_into_a_pipe(one)) for one in (outputs, errors))
 
-        def written() -> Written:
+        def written() -> CapturedOutput:
             _flush()
-            return Written(read_output(), read_error())
+            return CapturedOutput(read_output(), read_error())
 
         yield written
 
 
 @contextmanager
 def _into_a_pipe(descriptors: Collection[int]) -> Iterator[Callable[[], bytes]]:
-    """Lets `descriptors` lead into a pipe until the end of the block; yields a function that reads what it holds."""
+    """Redirect `descriptors` into a pipe until the end of the block; yield a function that reads what it holds."""
     _flush()
     saved = {one: (os.dup(one), os.get_inheritable(one)) for one in descriptors}
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
-    os.set_blocking(writer, False)  # nobody reads while a node runs: a full pipe must not stop it
+    os.set_blocking(writer, False)  # the pipe is not read while a node runs: a full one must not stop it
 
     def read() -> bytes:
         with suppress(BlockingIOError):
@@ -109,9 +109,9 @@ def _into_a_pipe(descriptors: Collection[int]) -> Iterator[Callable[[], bytes]]:
 
 
 def _copies(descriptor: int) -> set[int]:
-    """`descriptor`, if it is open, and all others that can write to the same terminal, pipe or socket.
+    """Return `descriptor`, if it is open, and all others that can write to the same terminal, pipe or socket.
 
-    A file is left out, which nobody can write to while private data is read (`fedtext.system.file_limit`).
+    A file is left out: files cannot be written while private data are read (`fedtext.system.file_limit`).
     """
     known = open_descriptors()
     if descriptor not in known:
@@ -123,7 +123,7 @@ def _copies(descriptor: int) -> set[int]:
 
 
 def _flush() -> None:
-    """Empties the buffers of Python's streams and of C's."""
+    """Flush the buffers of Python's streams and of C's."""
     for stream in (sys.__stdout__, sys.__stderr__):
         with suppress(OSError, ValueError):  # closed, or a full pipe
             if stream is not None:

@@ -1,8 +1,8 @@
-"""What a node is watched for, and the audit hook that sees it.
+"""The watch on a running node, and the audit hook that enforces it.
 
-Python reports what it opens, connects to or starts to audit hooks before it does so, and a hook that raises prevents
-it. The hook stands for the rest of the process and does nothing unless a node is watched; nodes run one after the
-other, and a node's threads are watched with it.
+Python reports what it opens, connects to or starts to audit hooks beforehand, and a hook that raises prevents it. The
+hook stays for the rest of the process and does nothing unless a node is watched. Nodes run one after the other, and a
+node's threads are watched with it.
 """
 
 from __future__ import annotations
@@ -59,23 +59,23 @@ _installed: list[bool] = []
 
 
 class SideEffectRefusedError(RunRefusedError, PermissionError):
-    """What a node tried; a `PermissionError` too, so that a library that can do without (a cache) does without."""
+    """A side effect that a node tried; a `PermissionError` too, which a library with an optional cache handles."""
 
 
 @dataclass
 class Watch:
-    """What is watched for.
+    """The node that is watched, and what it may do.
 
     Attributes:
-        who: Whom messages name: a node, or a data set while it is saved.
-        reads_private: Whether it must leave no trace beside its outputs.
+        who: The name for messages: of a node, or of a data set while it is saved.
+        reads_private: Whether it must have no side effects.
         may_read: Whether it may open the private files that parameters name.
-        data_root: Below it, a file or directory whose name starts with `private_` is the catalog's to open.
+        data_root: Below it, only the catalog may open a file or directory whose name starts with `private_`.
         private_files: Resolved paths of the private files that parameters name.
         may_write: Resolved paths that it may write, and all below them.
         temporary: The run's own folder for temporary files: libraries make folders there as they are imported.
-        tells: Whether a word may be private text, which messages do not repeat.
-        hidden: Whether a message was not shown. How many were may be the number of private rows.
+        may_be_private: Tests whether a word may be private text, which messages do not repeat.
+        hidden: Whether a message was hidden. How many were may be the number of private rows.
     """
 
     who: str
@@ -85,11 +85,11 @@ class Watch:
     private_files: frozenset[Path] = frozenset()
     may_write: frozenset[Path] = frozenset()
     temporary: Path | None = None
-    tells: Callable[[str], bool] = lambda _: False
+    may_be_private: Callable[[str], bool] = lambda _: False
     hidden: bool = field(default=False, init=False)
 
     def judge(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Raises SideEffectRefusedError for what the node may not do."""
+        """Raise SideEffectRefusedError if the event is one that the node may not cause."""
         if event == "open":
             path, _, flags = arguments
             self.opens(path, writes=bool((flags or 0) & WRITING))
@@ -102,15 +102,15 @@ class Watch:
             self.refuse(f"{OUTSIDE[event]} while it reads private data: do that in a node that reads none")
 
     def refuse(self, what: str) -> None:
-        """Raises SideEffectRefusedError that the node does `what`."""
+        """Raise SideEffectRefusedError with a message that the node does `what`."""
         raise SideEffectRefusedError(f"{self.who} {what}")
 
     def hide(self) -> None:
-        """Notes that something is not shown."""
+        """Note that a message was hidden."""
         self.hidden = True
 
     def opens(self, path: Any, *, writes: bool) -> None:
-        """Raises SideEffectRefusedError where the node may not open `path`; what is no path is no matter."""
+        """Raise SideEffectRefusedError if the node may not open `path`; anything that is no path is ignored."""
         if (path := _path(path)) is None:
             return
         if writes:
@@ -122,16 +122,16 @@ class Watch:
         self._reads(path, "opens")
 
     def shown(self, path: str | Path) -> str:
-        """A path for a message; only its folder where its name may be private text."""
+        """Return a path for a message; only its folder if its name may be private text."""
         folder, name = os.path.split(path)
-        return f"a file in {folder or os.getcwd()}" if self.tells(name) else str(path)
+        return f"a file in {folder or os.getcwd()}" if self.may_be_private(name) else str(path)
 
     def _may_write(self, path: str) -> bool:
         real = Path(os.path.realpath(path))
         return _is_harmless(path) or any(place == real or place in real.parents for place in self.may_write)
 
     def _changes(self, verb: str, paths: Sequence[str | None]) -> None:
-        """Refuses a node that reads private data, unless all is in a place of its own; others a private file."""
+        """Refuse changes outside its own paths by a node that reads private data; of private files by any other."""
         named = [path for path in paths if path is not None]
         if self.reads_private:
             if not named or not all(map(self._may_write, named)):
@@ -142,7 +142,7 @@ class Watch:
             self._reads(path, verb)
 
     def _makes_folder(self, path: str | None) -> None:
-        """A new folder's own name is not told: it may be made of private text."""
+        """Check the making of a folder, whose own name is left out of messages: it may be made of private text."""
         if path is not None:
             real = Path(os.path.realpath(path))
             around = any(real in place.parents for place in self.may_write)
@@ -161,17 +161,17 @@ class Watch:
 
 
 def _path(given: Any) -> str | None:
-    """What an event gives as a path; None for a descriptor, or nothing."""
+    """Return an event's argument as a path; None for a descriptor, or nothing."""
     return os.fsdecode(given) if isinstance(given, str | bytes | os.PathLike) else None
 
 
 def _is_harmless(path: str) -> bool:
-    """Nothing is kept there, or only what Python compiles."""
+    """Return whether nothing is kept there, or only what Python compiles."""
     return path == os.devnull or "__pycache__" in (Path(path).name, Path(path).parent.name)
 
 
 def begin(watch: Watch) -> None:
-    """Watches from here on."""
+    """Watch from here on."""
     if not _installed:
         tempfile.gettempdir()  # is found by writing to it, once a process, by libraries as they are imported
         sys.addaudithook(_audit)  # cannot be taken away
@@ -182,17 +182,17 @@ def begin(watch: Watch) -> None:
 
 
 def end(watch: Watch) -> None:
-    """Ends what `begin` began."""
+    """End what `begin` began."""
     _watches.remove(watch)
 
 
 def fail_node(thread: int, watch: Watch) -> None:
-    """Watches a thread that has outlived its node for as long as it lives, as if the node still ran."""
+    """Watch a thread that has outlived its node for as long as it lives, as if the node still ran."""
     _condemned[thread] = watch
 
 
 def current() -> Watch | None:
-    """What is watched for now; None between nodes."""
+    """Return the current watch; None between nodes."""
     if _condemned and (watch := _condemned.get(threading.get_ident())) is not None:
         return watch
     return _watches[-1] if _watches else None
@@ -200,7 +200,7 @@ def current() -> Watch | None:
 
 @contextmanager
 def suspended() -> Iterator[None]:
-    """The runner's own bookkeeping inside a node: nothing is watched until the end of the block."""
+    """Suspend the watch until the end of the block, for the runner's own bookkeeping inside a node."""
     watches, _watches[:] = _watches[:], []
     try:
         with files_written():

@@ -1,4 +1,4 @@
-"""Hooks: the privacy flow check, the checks before a run, what MLflow is told, and what a run says at its end."""
+"""Hooks: the privacy flow check, the checks before a run, MLflow's records, and the last lines of a run."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from fedtext.wiring.hooks.tracking import FailedHookHook, TrackingHook
 
 __all__ = ["HOOKS"]
 
-# The last one is asked first: the graph is judged before anything is touched, and MLflow hears of the run last.
+# Hooks are called last to first: the graph is checked before anything is touched, and MLflow records the run last.
 HOOKS = (OutcomeHook(), RunFactsHook(), TrackingHook(), PreflightHook(), PrivacyFlowHook(), FailedHookHook())

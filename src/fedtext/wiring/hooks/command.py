@@ -1,4 +1,4 @@
-"""A run as the command that repeats it."""
+"""The command line that repeats a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHOICES = {  # options of `kedro run`, and what Kedro calls them
 
 
 def repeating_command(run_params: Mapping[str, Any], conf_source: str | None = None) -> str:
-    """`kedro run` with all that chose the run, for a shell.
+    """Return the `kedro run` command with all options that chose the run, for a shell.
 
     Args:
         run_params: What Kedro hands to hooks.
@@ -44,7 +44,7 @@ def repeating_command(run_params: Mapping[str, Any], conf_source: str | None = N
 
 
 def leaves(parameters: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Values by their dotted names; an empty group is a value."""
+    """Yield values by their dotted names; an empty group is a value."""
     for key, value in parameters.items():
         name = f"{prefix}.{key}" if prefix else str(key)
         if isinstance(value, Mapping) and value:
@@ -54,7 +54,7 @@ def leaves(parameters: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
 
 
 def _as_given(value: Any) -> str:
-    """One value as `--params` reads it: YAML, a list as words."""
+    """Return one value as `--params` reads it: YAML, a list as words."""
     if isinstance(value, list | tuple):
         value = " ".join(map(str, value))
     plain = value if value is None or isinstance(value, str | int | float) else str(value)

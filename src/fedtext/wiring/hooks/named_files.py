@@ -1,4 +1,4 @@
-"""Files that parameters name, looked at before anything runs: that private ones are there, and what public ones hold.
+"""Checks, before a run, of files that parameters name: private ones exist, and public ones can be read.
 
 Of a private file only the names of its columns are read here, where classes are declared; the node that reads its rows
 runs under guard (fedtext.wiring.guard).
@@ -25,7 +25,7 @@ from fedtext.wiring.readers import OF_OWN_TEXT, Reader, readers
 
 
 def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
-    """Of the files that the pipeline's own nodes will read.
+    """Check the files that the pipeline's own nodes will read.
 
     Raises:
         FedtextError: one is not there, not of a kind that is read, or a public one cannot be read.

@@ -1,4 +1,4 @@
-"""The last lines of a run: the report's three sentences, what all releases on record cost together, and where it is."""
+"""The last lines of a run: the report's three sentences, the total privacy cost on record, and the result's path."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ PAGES = "comparison_page"
 
 
 class OutcomeHook:
-    """Prints to standard output, so that `kedro run > FILE` keeps the outcome alone; nothing of it is private."""
+    """Prints the outcome to standard output, so that `kedro run > FILE` keeps it alone; nothing of it is private."""
 
     def __init__(self) -> None:
         self._began = 0.0
 
     @hook_impl
     def before_pipeline_run(self) -> None:
-        """Starts the clock."""
+        """Start the clock."""
         self._began = time.monotonic()
 
     @hook_impl(trylast=True)
     def after_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
-        """Says what came of the run, whether anything had to run or all was there."""
+        """Print the outcome of the run, also if every result was up to date."""
         print("\n".join(outcome(pipeline, catalog, time.monotonic() - self._began)))
         sys.stdout.flush()
 
 
 def outcome(pipeline: Pipeline, catalog: DataCatalog, seconds: float) -> Iterator[str]:
-    """Its lines."""
+    """Yield the lines of the outcome."""
     made = pipeline.all_outputs()
     for ours in (Outputs(name.removesuffix("_scorecard")) for name in sorted(made) if name.endswith("_scorecard")):
         yield ""
@@ -67,11 +67,11 @@ def outcome(pipeline: Pipeline, catalog: DataCatalog, seconds: float) -> Iterato
 
 
 def _so_far(pipeline: Pipeline, catalog: DataCatalog, ours: Outputs, card: Mapping[str, Any]) -> str:
-    """All releases on record as they are now, if the run knows the ledger, or else when the report was made."""
+    """Return the cost of all releases on record now if the run knows the ledger, else as of the report."""
     writers = [node for node in pipeline.nodes if ours.privacy_report in node.outputs]
     ledgers = [name for node in writers for name in node.inputs if name.endswith("_ledger")]
     total: Mapping[str, Any] | None = card["protection"]["total"]
-    if ledgers:  # an algorithm that stands on another has that one's
+    if ledgers:  # an algorithm that depends on another has that one's
         ledger, history = catalog.load(ledgers[0]), catalog.load("release_history")
         total = privacy_report(ledger, history=history, allowance=active_allowance())["data_set"]
     if total is None or total["epsilon"] is None:

@@ -1,6 +1,6 @@
-"""What can be known to fail is refused before any long work: the data root, the disk, missing inputs and models.
+"""Checks before any long work: the data root, the disk, missing inputs, and whether the models fit the texts.
 
-Whether the models of a run read its samples whole, and know their script: by public values, before anything else.
+They read public values only.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from fedtext.params.corpus import Corpus
 from fedtext.params.generation import NAME, TEXT, TOPIC
 from fedtext.privacy.budget_guard import current
 from fedtext.privacy.tags import Tag
-from fedtext.system.errors import did_you_mean
-from fedtext.system.file_limit import validate_file_size_limit
-from fedtext.system.refusal import RunRefusedError, refusal_for, unknown_parameter
+from fedtext.system.errors import meant
+from fedtext.system.file_limit import refuse_without_limit
+from fedtext.system.refusal import RunRefusedError, one_or_many, unknown_parameter
 from fedtext.wiring.account import NodeBudgetGuard
 from fedtext.wiring.config import (
     ProjectConfigLoader,
@@ -43,7 +43,7 @@ from fedtext.wiring.config import (
     active_parameters,
     is_private_name,
 )
-from fedtext.wiring.console import say
+from fedtext.wiring.console import echo
 from fedtext.wiring.guard.catalog import dataset_classes, named_credentials
 from fedtext.wiring.hooks.named_files import check_named_files
 from fedtext.wiring.hooks.tracking import tracking_is_on
@@ -52,30 +52,30 @@ from fedtext.wiring.readers import OF_OWN_TEXT, Reader, readers
 from fedtext.wiring.runner import ResumableRunner
 from fedtext.wiring.tracking_server import check_server
 
-DESCRIBER = "describer"  # is asked topic by topic, and shown no samples
+DESCRIBER = "describer"  # is prompted topic by topic, without samples
 LISTS = {"popri": SHOTS, "pe": SHOTS, "evaluation": SHOTS, "pe_sft": LISTED}  # samples in a request, or in a row
-SHOWN = ("wasp", "fusegen")  # say it by a parameter, `shown`
+SHOWN = ("wasp", "fusegen")  # have a parameter for it, `shown`
 LOOKED_AT = 200  # public texts
 
 
 def check_lengths(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[str, Any]) -> None:
-    """A sample is read by every model with a start token; an encoder takes a long one in parts.
+    """Check that every model reads a whole sample with a start token; an encoder takes a long one in parts.
 
     The on-device model may need more tokens for a sample than the chunk tokenizer: it reads it in windows of
-    `chunking.length` of its own. What is read of the beginning of a text alone is said.
+    `chunking.length` of its own. A warning names a model that reads the beginning of a text alone.
 
     Raises:
-        FedtextError: a model that the pipeline reads takes fewer tokens than a sample, or a list of them, may have.
+        FedtextError: A model that the pipeline reads takes fewer tokens than a sample, or a list of them, may have.
     """
     for reading, how in readings(pipeline.inputs(), partial(_value, pipeline.inputs(), parameters)):
         if reading.cuts:
-            say(f"'{reading.reader}' reads {how} ({reading.parameter}), and not the rest")
+            echo(f"'{reading.reader}' reads {how} ({reading.parameter}), and not the rest")
     if "params:chunking" not in pipeline.inputs():
         return
     length = parameters["chunking"]["length"]
     for limit in _limits(pipeline, catalog):
-        if said := limit.note_for(length):
-            say(said)
+        if said := limit.said_of(length):
+            echo(said)
         if limit.reader != DESCRIBER and isinstance(catalog.get(limit.reader), GeneratorDataset):
             for group, listed in _lists(pipeline, parameters).items():
                 new = max(_new_tokens(parameters[group]), default=0)
@@ -83,12 +83,12 @@ def check_lengths(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[
 
 
 def check_script(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[str, Any]) -> None:
-    """The encoder knows the script of the public texts of a file, or of the sentence that says what they are.
+    """Check that the encoder knows the script of the public texts of a file, or of the description of the texts.
 
-    Public texts that the run draws or writes itself are looked at when they are embedded, which is before any release.
+    Public texts that the run samples or writes itself are checked when they are embedded, which is before any release.
 
     Raises:
-        FedtextError: it does not.
+        FedtextError: It does not know it.
     """
     encoder = catalog.get("encoder") if "encoder" in pipeline.inputs() else None
     if not isinstance(encoder, EncoderDataset):
@@ -99,15 +99,15 @@ def check_script(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[s
     elif corpus.public_path is not None and Reader.PROMPTS in found:
         texts = public_prompts(corpus, LOOKED_AT, 0)["prompt"].tolist()
     elif corpus.description is not None and Reader.DESCRIPTION in found:
-        encoder.validate_script([corpus.description], "corpus.description")
+        encoder.refuse_unknown([corpus.description], "corpus.description")
         return
     else:
         return
-    encoder.validate_script(texts, f"corpus.public_path {corpus.public_path}")
+    encoder.refuse_unknown(texts, f"corpus.public_path {corpus.public_path}")
 
 
 def _limits(pipeline: Pipeline, catalog: DataCatalog) -> Iterator[ReadingLimit]:
-    """Those of the models that the pipeline is given."""
+    """Yield the reading limits of the models that the pipeline is given."""
     for name in sorted(pipeline.inputs()):
         dataset = catalog.get(name) if name in catalog else None
         if isinstance(dataset, PublicModelDataset):
@@ -115,7 +115,7 @@ def _limits(pipeline: Pipeline, catalog: DataCatalog) -> Iterator[ReadingLimit]:
 
 
 def _value(inputs: Collection[str], parameters: Mapping[str, Any], name: str) -> Any:
-    """A parameter by its dotted name; None where no node is given it, or a group that it lies in."""
+    """Return a parameter by its dotted name; None if no node is given it, or a group that it lies in."""
     groups = name.split(".")
     if not any(f"params:{'.'.join(groups[:depth])}" in inputs for depth in range(1, len(groups) + 1)):
         return None
@@ -126,14 +126,14 @@ def _value(inputs: Collection[str], parameters: Mapping[str, Any], name: str) ->
 
 
 def _lists(pipeline: Pipeline, parameters: Mapping[str, Any]) -> dict[str, int]:
-    """How many samples a request shows at most, by the group of parameters that it is made by."""
+    """Return the most samples that a prompt shows, by the group of parameters that it is made by."""
     asked = {name.removeprefix("params:").partition(".")[0] for name in pipeline.inputs()}
     found = {**LISTS, **{group: parameters[group]["shown"] for group in SHOWN if group in asked}}
     return {group: listed for group, listed in found.items() if group in asked}
 
 
 def _new_tokens(group: Any) -> Iterator[int]:
-    """How much may be written at once, by every sampler of a group of parameters."""
+    """Yield the most tokens written at once, for every sampler of a group of parameters."""
     if isinstance(group, Mapping):
         if "max_new_tokens" in group:
             yield int(group["max_new_tokens"])
@@ -152,10 +152,10 @@ class PreflightHook:
 
     @hook_impl(tryfirst=True)
     def after_context_created(self) -> None:
-        """Raises RunRefusedError for a data root in which kedro-mlflow could not open its records, as it does next.
+        """Raise RunRefusedError for a data root in which kedro-mlflow could not open its records, as it does next.
 
-        And for credentials that are not there: Kedro, which makes the catalog next, would say so with a traceback.
-        One that is a file is refused whoever opens what: the flow check, next, would speak of every data set in it.
+        Missing credentials are refused here too: Kedro, which makes the catalog next, would raise with a traceback. So
+        is a data root that is a file: the flow check, next, would name every data set in it.
         """
         data_root = active_data_root()
         if data_root.is_file():
@@ -167,7 +167,7 @@ class PreflightHook:
 
     @hook_impl(tryfirst=True)
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
-        """Raises RunRefusedError naming what is missing and the remedy."""
+        """Raise RunRefusedError that names what is missing and the remedy."""
         check_runner(str(run_params.get("runner")), pipeline)
         check_guarded(str(run_params.get("runner")), pipeline, catalog)
         check_names(run_params.get("runtime_params") or {})
@@ -188,13 +188,13 @@ class PreflightHook:
 
     @hook_impl(tryfirst=True)
     def before_node_run(self, node: Node) -> None:
-        """Raises RunRefusedError for a private node of a run that nobody guards: some session's own default runner."""
+        """Raise RunRefusedError for a private node in an unguarded run: one with a plain session's default runner."""
         if any(map(is_private_name, (*node.inputs, *node.outputs))) and not isinstance(current(), NodeBudgetGuard):
             raise RunRefusedError(f"{node.name} reads or makes private data, and nobody guards it: {RUNNERS}")
 
 
 def check_credentials(loader: ProjectConfigLoader) -> None:
-    """Every credentials that a catalog entry names are there.
+    """Check that all credentials that a catalog entry names are there.
 
     Raises:
         RunRefusedError: some are not.
@@ -215,7 +215,7 @@ def check_credentials(loader: ProjectConfigLoader) -> None:
 
 
 def warn_of_documentation(parameters: Mapping[str, Any]) -> None:
-    """Public text that nobody chose is Python documentation, and text of other kinds is not written from that."""
+    """Warn if the public text is Python documentation by default and the private text is of another kind."""
     corpus = parameters.get("corpus") or {}
     chosen = corpus.get("public_path") or corpus.get("description")
     if corpus.get("source", "docstrings") != "docstrings" and not chosen:
@@ -226,18 +226,21 @@ def warn_of_documentation(parameters: Mapping[str, Any]) -> None:
 
 
 def announce_client(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
-    """One line, before text of the user's own is read: epsilon protects clients, so a wrong column must be seen."""
+    """Print one line on what a client is, before the user's text is read.
+
+    Epsilon protects clients, so a wrong column must be seen.
+    """
     if readers(pipeline).isdisjoint({*OF_OWN_TEXT, Reader.PAIRS}):
         return
     if told := client_description(parameters):
-        say(f"a client is: {told}")
+        echo(f"a client is: {told}")
 
 
 def check_runner(runner: str, pipeline: Pipeline) -> None:
-    """Private data are released by the runner that remembers it, and by no other; `runner` is its representation.
+    """Check that private data are released by the runner that records releases; `runner` is its representation.
 
     Raises:
-        RunRefusedError: another runner was asked for.
+        RunRefusedError: the run has another runner.
     """
     name = _class_name(runner)
     releases = [node.name for node in pipeline.nodes if Tag.RELEASE in node.tags]
@@ -248,22 +251,22 @@ def check_runner(runner: str, pipeline: Pipeline) -> None:
 
 
 def check_guarded(runner: str, pipeline: Pipeline, catalog: DataCatalog) -> None:
-    """Nodes that read private data run under guard (fedtext.wiring.guard), which one runner keeps, on some systems.
+    """Check that nodes that read private data run under guard, which one runner provides, on some systems.
 
     Raises:
-        RunRefusedError: another runner was asked for, or this system has no limit on what a process writes.
+        RunRefusedError: the run has another runner, or this system has no limit on what a process writes.
     """
     classes = dataset_classes(pipeline.datasets(), catalog.config_resolver)
     private = sorted(name for name, privacy in classes.items() if privacy == "private")
     if not private:
         return
-    validate_file_size_limit(private[0])
+    refuse_without_limit(private[0])
     if (name := _class_name(runner)) != ResumableRunner.__name__:
         raise RunRefusedError(f"{name} guards no node, and {private[0]} is private: {RUNNERS}")
 
 
 def check_versions(wanted: Mapping[str, str], catalog: DataCatalog) -> None:
-    """Every version that the command line asks for is there.
+    """Check that every version that the command line names is there.
 
     Raises:
         RunRefusedError: one is not, or its data set has none.
@@ -279,19 +282,19 @@ def check_versions(wanted: Mapping[str, str], catalog: DataCatalog) -> None:
             place = Path(str(getattr(dataset, "_filepath", "")))
             known = sorted(path.name for path in place.iterdir()) if place.is_dir() else []
             raise RunRefusedError(
-                f"--load-versions {name}:{version}: no such version; {did_you_mean(version, known, 'it has none yet')}"
+                f"--load-versions {name}:{version}: no such version; {meant(version, known, 'it has none yet')}"
             )
 
 
 def _class_name(runner: str) -> str:
-    """The runner's; where none was named, a session takes ours (fedtext.wiring.session)."""
+    """Return the class name of the runner; if none was named, a session takes ours (fedtext.wiring.session)."""
     if runner == str(None):
         return ResumableRunner.__name__
     return runner.partition(" ")[0].rpartition(".")[2]
 
 
 def make_data_root(data_root: Path) -> None:
-    """The data root is a directory (made if need be) that can be written to.
+    """Make the data root if need be, and check that it is a directory that can be written to.
 
     Raises:
         RunRefusedError: it is not.
@@ -309,7 +312,7 @@ def make_data_root(data_root: Path) -> None:
 
 
 def check_data_root(data_root: Path) -> None:
-    """The data root is a directory (made if need be) that can be written to, on a disk with some room.
+    """Check that the data root is a directory (made if need be) that can be written to, on a disk with some room.
 
     Raises:
         RunRefusedError: it is not.
@@ -326,16 +329,16 @@ def check_data_root(data_root: Path) -> None:
 
 
 def check_names(given: Mapping[str, Any]) -> None:
-    """Every parameter of the command line is one that some pipeline or the configuration asks for, by that name.
+    """Check that every parameter of the command line is one that some pipeline or the configuration uses.
 
     Raises:
-        RunRefusedError: one is not: nobody would have missed it.
+        RunRefusedError: One is not; it would have been ignored.
     """
     known: dict[str, Any] = dict(active_loader()["globals"])
     for asked in set().union(*(pipeline.inputs() for pipeline in pipelines.values())):
         if asked.startswith("params:"):
             known.setdefault(asked.removeprefix("params:").partition(".")[0], None)
-    if not given.keys() <= known.keys():  # the files are read for a name only that nobody of this run's asks for
+    if not given.keys() <= known.keys():  # the files are read only for a name that no node of this run takes
         known = dict.fromkeys(active_loader().groups) | known
     strange = [name for name in given if name not in known]
     for name, inside in given.items():
@@ -344,18 +347,18 @@ def check_names(given: Mapping[str, Any]) -> None:
     if strange:
         said = active_parameters()
         every = {name: said.get(name) if value is None else value for name, value in known.items()}
-        raise refusal_for("names of parameters are wrong:", [unknown_parameter(name, every) for name in strange])
+        raise one_or_many("names of parameters are wrong:", [unknown_parameter(name, every) for name in strange])
 
 
 def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:
-    """Nodes that train a generator, as the types of their functions say, are given one whose weights are here.
+    """Check that nodes that train a generator, by their functions' types, are given one whose weights are here.
 
     Raises:
         RunRefusedError: one is given another.
     """
     for node in pipeline.nodes:
         for name in _given_as(node, TrainableGenerator):
-            reason = getattr(catalog.get(name), "training_fault", None)
+            reason = getattr(catalog.get(name), "untrainable", None)
             if reason is not None:
                 algorithm = (node.namespace or node.name).partition(".")[0]
                 raise RunRefusedError(
@@ -365,14 +368,14 @@ def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:
 
 
 def check_follows_instructions(pipeline: Pipeline, catalog: DataCatalog) -> None:
-    """Nodes that tell a generator what to write, as the types of their functions say, are given one that can be told.
+    """Check that nodes that instruct a generator, by their functions' types, have one that follows instructions.
 
     Raises:
         RunRefusedError: one is given another.
     """
     for node in pipeline.nodes:
         for name in _given_as(node, ChatGenerator):
-            reason = getattr(catalog.get(name), "chat_fault", None)
+            reason = getattr(catalog.get(name), "unchatting", None)
             if reason is not None:
                 raise RunRefusedError(
                     f"{node.name} tells the generator what to write, but '{name}' is {reason}: take one that chats "
@@ -381,7 +384,7 @@ def check_follows_instructions(pipeline: Pipeline, catalog: DataCatalog) -> None
 
 
 def check_page(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
-    """A page on which public text is written, topic by topic, names the topic: nothing else there says what to write.
+    """Check that a page prompt for public text written topic by topic names the topic: nothing else there does.
 
     Raises:
         RunRefusedError: it names none.
@@ -398,7 +401,7 @@ def check_page(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
 
 
 def _given_as(node: Node, wanted: type) -> Iterator[str]:
-    """The data sets that a node's function takes as `wanted`."""
+    """Yield the data sets that a node's function takes as `wanted`."""
     given, signature = node._inputs, inspect.signature(node.func)
     named = given if isinstance(given, dict) else {}
     placed = [given] if isinstance(given, str) else given if isinstance(given, list) else []
@@ -408,7 +411,7 @@ def _given_as(node: Node, wanted: type) -> Iterator[str]:
 
 
 def check_inputs(pipeline: Pipeline, catalog: DataCatalog) -> None:
-    """Everything that the pipeline reads and does not make is there: files, directories, models.
+    """Check that everything that the pipeline reads and does not make is there: files, directories, models.
 
     Raises:
         RunRefusedError: something is not; every missing input is named.
@@ -422,7 +425,7 @@ def check_inputs(pipeline: Pipeline, catalog: DataCatalog) -> None:
             found = dataset is None or getattr(dataset, "_EPHEMERAL", False) or dataset.exists()
             reason = f"{name} does not exist: {_made_by(name) or dataset}"
         except Exception as error:
-            found, reason = False, f"{name}: {error.__cause__ or error}"  # Kedro wraps what a dataset says
+            found, reason = False, f"{name}: {error.__cause__ or error}"  # Kedro wraps a dataset's error
         if not found:
             absent.append(reason)
     if absent:
@@ -430,9 +433,9 @@ def check_inputs(pipeline: Pipeline, catalog: DataCatalog) -> None:
 
 
 def _made_by(name: str) -> str:
-    """The command that makes a data set: with the smallest registered pipeline that does. Empty if none makes it.
+    """Return the command that makes a data set, by the smallest registered pipeline that does; empty if none does.
 
-    `__default__` is named where no other does: a name tells more.
+    `__default__` is named only if no other does: another name is more specific.
     """
     makers = {one: len(made.nodes) for one, made in pipelines.items() if name in made.all_outputs()}
     if not makers:

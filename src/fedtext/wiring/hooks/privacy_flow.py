@@ -20,7 +20,7 @@ from fedtext.privacy.flow import Declared, GraphNode, check_files, check_flow, c
 from fedtext.privacy.flow.check import is_private
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import active_data_root, active_parameters, corpus_is_public
-from fedtext.wiring.guard.bound import Known, bound_values
+from fedtext.wiring.guard.bound import KnownStrings, bound_values
 from fedtext.wiring.guard.catalog import (
     dataset_classes,
     entry,
@@ -37,13 +37,13 @@ IN_MEMORY: dict[str, dict[str, Any]] = {"{default}": {"type": "MemoryDataset"}}
 
 
 class PrivacyFlowHook:
-    """Refuses, before anything runs, a graph that would carry private data where it may not go."""
+    """Refuses, before anything runs, a graph in which private data flow to where they may not go."""
 
     @hook_impl(tryfirst=True)
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
-        """Raises RunRefusedError with every violation of the graphs that the run is of.
+        """Raise RunRefusedError with every violation of the graphs that the run belongs to.
 
-        A slice is judged as part of the whole: alone it does not show what was read to make its inputs. So is the run
+        A slice is checked as part of the whole: alone it does not show what was read to make its inputs. So is the run
         as part of all registered pipelines: what one of them evaluates may steer no other.
         """
         whole = sum(
@@ -69,10 +69,10 @@ class _Check:
         self._resolver, self._parameters = resolver, parameters
         self._data_root = active_data_root().resolve()
         self._private_files = private_files(parameters)
-        self._known = Known(frozenset(self._private_files.values()), frozenset(texts(parameters)))
+        self._known = KnownStrings(frozenset(self._private_files.values()), frozenset(texts(parameters)))
 
     def pipeline(self, pipeline: Pipeline) -> list[str]:
-        """Violations of one graph."""
+        """Return the violations of one graph."""
         entries = self._entries(pipeline.datasets())
         found = check_flow(
             self._graph(pipeline.nodes),
@@ -87,13 +87,13 @@ class _Check:
         return [str(violation) for violation in found]
 
     def _is_stored(self, name: str) -> bool:
-        """Whether a data set is private and outlives its run: what wraps an entry (a cache) is where the entry is."""
+        """Return whether a data set is private and outlives its run; a wrapper (a cache) lies where its entry does."""
         *_, innermost = [{}, *layers(entry(name, self._resolver))]
         kept = innermost.get("type") not in (None, *IN_MEMORY_TYPES)
         return kept and is_private(name, dataset_classes([name], self._resolver))
 
     def together(self, pipelines: Iterable[Pipeline], judged: Sequence[Node]) -> list[str]:
-        """Violations that only show where all pipelines are seen at once: of the nodes `judged`, and of files."""
+        """Return the violations that only show in all pipelines at once: of the nodes `judged`, and of files."""
         pipelines = list(pipelines)
         names = set().union(*(pipeline.datasets() for pipeline in pipelines))
         nodes = {node for pipeline in pipelines for node in self._graph(pipeline.nodes)}
@@ -129,7 +129,7 @@ class _Check:
 
 
 def _declared(parameters: Mapping[str, Any]) -> Declared:
-    """What may leave beside releases: everything of a public corpus, nothing where the parameters are faulty."""
+    """Return what may leave beside releases: everything of a public corpus, nothing if the parameters are faulty."""
     if corpus_is_public(parameters):
         return Declared()
     try:

@@ -1,4 +1,4 @@
-"""Tells reports of the run that writes them: command, day, version (fedtext.datasets.run_facts)."""
+"""Gives reports the facts of the run that writes them: command, day, version (fedtext.datasets.run_facts)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["RunFactsHook", "corpus_facts"]
 
 
 class RunFactsHook:
-    """Before a run; nothing that it tells is private, and of the time only the day, which no private text shows in."""
+    """Runs before a run. No fact is private; of the time it gives the day only, which no private text influences."""
 
     @hook_impl
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
-        """Fills in the data set, where a node of the run reads it."""
+        """Fill in the data set, if a node of the run reads it."""
         if (facts := facts_in(pipeline.inputs(), catalog)) is not None:
             facts.add_facts(
                 {

@@ -1,20 +1,18 @@
-"""What MLflow is told beyond kedro-mlflow: name, parameters, revision, environment, models, metrics, reports, end.
+"""MLflow records beyond kedro-mlflow's: name, parameters, revision, environment, models, metrics, reports, end.
 
 kedro-mlflow opens and closes the run (conf/base/mlflow.yml); this hook does nothing where it opened none. The switch
 for all of it is the environment variable FEDTEXT_TRACKING=off (settings.py). Only datasets that the catalog calls
 released or public are read here: private text has no way into MLflow.
 
-Metrics: the numbers of a data set that its catalog entry names, as `fedtext: {metrics: {NAME: PATH}}`.
+Metrics are the numbers of a data set that its catalog entry names, as `fedtext: {metrics: {NAME: PATH}}`. PATH leads to
+a number by keys. `*` is any key, and stands for it in NAME. A list on the way, or a table's column, is a curve with
+steps 1, 2, ... What belongs to one stage of an algorithm (`popri.round_01.state`) is one number, the mean, at that
+round's step.
 
-PATH leads to a number by keys. `*` is any key, and stands for it in NAME. A list on the way, or a table's column, is a
-curve with steps 1, 2, ... What belongs to one stage of an algorithm (`popri.round_01.state`) is one number, the mean,
-at that round's step.
+Runs that a run starts as processes of their own, a comparison's, become its nested runs in MLflow. The first run leaves
+its id and the place of its records in the environment, which later processes inherit.
 
-Runs that a run starts as processes of their own, a comparison's, become its nested runs in MLflow.
-
-The first run leaves its id and the place of its records in the environment, which later processes inherit.
-
-How a run ended, where nobody was left to tell MLflow: Ctrl-C, and processes that are gone (kill -9, a power cut).
+Runs that ended without a record of it are closed: by Ctrl-C, or as their process is gone (kill -9, a power cut).
 """
 
 from __future__ import annotations
@@ -67,8 +65,8 @@ class Point(NamedTuple):
 
 
 def declared(names: Iterable[str], resolver: CatalogConfigResolver) -> dict[str, Wanted]:
-    """What the entries of data sets ask for; a metric that two algorithms of a run have bears the algorithm's name."""
-    asked = {name: said for name in names if (said := _said(entry(name, resolver)))}
+    """Return the metrics that catalog entries name; one that two algorithms have gets the algorithm's name."""
+    asked = {name: said for name in names if (said := _wanted(entry(name, resolver)))}
     owners: dict[str, set[str]] = {}
     for name, wanted in asked.items():
         for metric in wanted:
@@ -80,7 +78,7 @@ def declared(names: Iterable[str], resolver: CatalogConfigResolver) -> dict[str,
 
 
 def points(name: str, data: Any, wanted: Wanted) -> list[Point]:
-    """The wanted numbers of the data set `name`; what is missing, is no number or is not finite has none."""
+    """Return the wanted numbers of the data set `name`; one that is missing or not finite has no point."""
     plain = _plain(data)
     found = [
         Point(_filled(metric, keys), value, step)
@@ -97,12 +95,12 @@ def points(name: str, data: Any, wanted: Wanted) -> list[Point]:
     ]
 
 
-def _said(config: Mapping[str, Any]) -> Wanted | None:
+def _wanted(config: Mapping[str, Any]) -> Wanted | None:
     return ((config.get("metadata") or {}).get("fedtext") or {}).get("metrics")
 
 
 def _owner(name: str, resolver: CatalogConfigResolver) -> str:
-    """`popri` of `popri.round_01.state` and of what `{algorithm}_scorecard` resolves to; else the name itself."""
+    """Return `popri` for `popri.round_01.state` and for data sets of `{algorithm}_scorecard`; else the name."""
     if "." in name:
         return name.partition(".")[0]
     pattern = resolver.match_dataset_pattern(name) or ""
@@ -140,15 +138,15 @@ PARENT_RUN = "FEDTEXT_PARENT_RUN"
 
 
 class NestedRuns:
-    """What the current run leaves in the environment, and takes out again."""
+    """The current run's id in the environment, which later processes inherit."""
 
     def __init__(self) -> None:
         self._left: list[str] = []
 
     def adopt_or_join(self, run_id: str, name: str) -> None:
-        """Below the run whose id the environment holds; without one, later processes come below this run.
+        """Nest below the run whose id the environment holds; without one, later processes nest below this run.
 
-        A nested run's name says where it is: the runs of a comparison differ in that.
+        A nested run's name is its place: the runs of a comparison differ in that.
         """
         from mlflow.tracking import MlflowClient
 
@@ -162,8 +160,8 @@ class NestedRuns:
             self._left = [variable for variable in told if variable not in os.environ]
             os.environ |= told
 
-    def let_go(self) -> None:
-        """The next run of this process stands by itself."""
+    def detach(self) -> None:
+        """Remove the run's id: the next run of this process is not nested."""
         for variable in self._left:
             os.environ.pop(variable, None)
         self._left = []
@@ -175,14 +173,14 @@ SAME_START = 2.0  # seconds: a clock that is set meanwhile moves the time at whi
 
 
 class FailedHookHook:
-    """A run that fails in a hook, before its first node or after its last, is a failed one: Kedro tells nobody."""
+    """Marks a run that fails in a hook, before its first node or after its last: Kedro reports it to no hook."""
 
     def __init__(self) -> None:
         self._ours = False
 
     @hook_impl(wrapper=True)
     def before_pipeline_run(self) -> Generator[None, Any, Any]:
-        """Around all hooks of that name: a run that one of them opens is ours to close."""
+        """Wrap all hooks of that name: a run that one of them opens is closed here."""
         self._ours = not run_is_open()
         try:
             return (yield)
@@ -192,7 +190,7 @@ class FailedHookHook:
 
     @hook_impl(wrapper=True)
     def after_pipeline_run(self) -> Generator[None, Any, Any]:
-        """Around all hooks of that name."""
+        """Wrap all hooks of that name."""
         try:
             return (yield)
         except Exception:
@@ -207,31 +205,31 @@ class FailedHookHook:
 
 
 def run_is_open() -> bool:
-    """Whether MLflow has a run open: without kedro-mlflow's hook nobody has imported mlflow, nor does this."""
+    """Return whether MLflow has a run open; mlflow is not imported for it."""
     mlflow = sys.modules.get("mlflow")
     return mlflow is not None and mlflow.active_run() is not None
 
 
 def process_tags() -> dict[str, str]:
-    """Which process a run is in, so that a later run can see whether it is still there."""
+    """Return tags of the process that a run is in, so that a later run can see whether it still exists."""
     return {PID: str(os.getpid()), HOST: platform.node(), STARTED: str(psutil.Process().create_time())}
 
 
 def mark_killed(run_id: str) -> None:
-    """Give the run that status in the active tracking store."""
+    """Mark the run as killed in the active tracking store."""
     from mlflow.tracking import MlflowClient
 
     MlflowClient().set_terminated(run_id, KILLED)
 
 
 def close_abandoned(own: str) -> list[str]:
-    """Mark killed all runs of the active tracking store that are called running and whose process is gone.
+    """Mark as killed all runs of the active tracking store that are called running and whose process is gone.
 
     Args:
-        own: Id of the run that asks; it is left alone.
+        own: Id of the current run, which is left alone.
 
     Returns:
-        Ids of the runs that were marked. One on another host stays as it is: nothing is known of its process.
+        Ids of the runs that were marked. One on another host stays as it is: its process cannot be seen from here.
     """
     from mlflow.tracking import MlflowClient
 
@@ -245,7 +243,7 @@ def close_abandoned(own: str) -> list[str]:
 
 
 def is_gone(tags: Mapping[str, str]) -> bool:
-    """Whether the process with these tags has certainly ended; a run without them tells nothing."""
+    """Return whether the process with these tags has certainly ended; False for a run without them."""
     if not tags.keys() >= {PID, HOST, STARTED} or tags[HOST] != platform.node():
         return False
     # In a container every process may have the same number: an earlier run with ours is not this one.
@@ -254,10 +252,10 @@ def is_gone(tags: Mapping[str, str]) -> bool:
 
 
 def _is_another(pid: int, started: float) -> bool:
-    """Whether the number has been given to a process that started at another time, as after a restart."""
+    """Return whether the process number now belongs to a process that started at another time, as after a restart."""
     try:
         return abs(psutil.Process(pid).create_time() - started) > SAME_START
-    except psutil.Error:  # the system does not tell of somebody else's
+    except psutil.Error:  # another user's process cannot be read
         return False
 
 
@@ -279,7 +277,7 @@ class TrackingHook:
 
     @hook_impl
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
-        """Parameters of the run's nodes, revision, environment, models, the whole command."""
+        """Log parameters of the run's nodes, revision, environment, models and the whole command."""
         self._logged, self._run_id = set(), None
         classes = dataset_classes(pipeline.datasets(), catalog.config_resolver)
         self._shown = {name for name, privacy in classes.items() if privacy in {"released", "public"}}
@@ -301,14 +299,14 @@ class TrackingHook:
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
-        """Metrics at once, so that a long run's curves can be watched."""
+        """Log metrics at once, so that a long run's curves can be watched."""
         if dataset_name in self._metrics and run_is_open():
             self._log_metrics(dataset_name, data)
 
     @hook_impl(tryfirst=True)
     def after_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
-        """Metrics of what was up to date already, and every file whose entry says `fedtext: {tracked: true}`."""
-        self._nested.let_go()
+        """Log metrics of results that were up to date, and every file whose entry has `fedtext: {tracked: true}`."""
+        self._nested.detach()
         if not run_is_open():
             return
         for name in sorted(self._metrics.keys() - self._logged):
@@ -319,8 +317,11 @@ class TrackingHook:
 
     @hook_impl(trylast=True)
     def on_pipeline_error(self, error: Exception) -> None:
-        """The next run of this process is not a nested one. kedro-mlflow, first, called the run failed."""
-        self._nested.let_go()
+        """Forget the run, so that the next one of this process is not nested.
+
+        kedro-mlflow has marked it failed before.
+        """
+        self._nested.detach()
         if self._run_id is not None and isinstance(error, RunInterruptedError):
             mark_killed(self._run_id)
 
@@ -333,23 +334,25 @@ class TrackingHook:
 
 
 def run_name(run_params: Mapping[str, Any], pipeline: Pipeline) -> str:
-    """What people call the run: pipelines, the default one by its other name, and epsilon if an algorithm releases."""
+    """Return the run's name for people: its pipelines, and epsilon if an algorithm releases."""
     default = pipelines.get("__default__")
     meant = next((name for name, known in pipelines.items() if known is default and name != "__default__"), "default")
     names = [meant if name == "__default__" else name for name in run_params.get("pipeline_names") or ["__default__"]]
     releasing = [node for node in pipeline.nodes if Tag.RELEASE in node.tags]
-    releases = not all((node.namespace or "").startswith("evaluation.") for node in releasing)  # test clients pay apart
+    releases = not all(
+        (node.namespace or "").startswith("evaluation.") for node in releasing
+    )  # test clients have a ledger of their own
     privacy = active_parameters().get("privacy") or {}
     return ", ".join([*names, f"epsilon {privacy['epsilon']:g}"] if releases else names)
 
 
 def tracking_is_on() -> bool:
-    """Whether kedro-mlflow takes part: FEDTEXT_TRACKING=off leaves it out (settings.py)."""
+    """Return whether kedro-mlflow takes part: FEDTEXT_TRACKING=off leaves it out (settings.py)."""
     return "kedro_mlflow" not in settings.DISABLE_HOOKS_FOR_PLUGINS
 
 
 def flat_parameters(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """Leaves by dotted names as MLflow takes them; a value over 6000 characters is split: `name/0`, `name/1`..."""
+    """Return values by dotted names as MLflow takes them; one over 6000 characters is split: `name/0`, `name/1`..."""
     flat: dict[str, str] = {}
     for given, value in leaves(parameters):
         name, text = NOT_MLFLOWS.sub("_", given), str(value)
@@ -361,14 +364,14 @@ def flat_parameters(parameters: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _used_parameters(pipeline: Pipeline) -> dict[str, Any]:
-    """The top-level parameters that the pipeline's nodes take."""
+    """Return the top-level parameters that the pipeline's nodes take."""
     inputs = pipeline.inputs()
     used = {name.removeprefix("params:").partition(".")[0] for name in inputs if name.startswith("params:")}
     return {key: value for key, value in active_parameters().items() if key in used or "parameters" in inputs}
 
 
 def revision(project: Path) -> dict[str, str]:
-    """The checkout's revision and whether it was changed, for MLflow."""
+    """Return the checkout's revision and whether it was changed, for MLflow."""
 
     def git(*words: str) -> str:
         return subprocess.run(["git", *words], cwd=project, capture_output=True, text=True, check=True).stdout.strip()
@@ -390,7 +393,7 @@ def _environment() -> dict[str, str]:
 
 
 def _models(pipeline: Pipeline, catalog: DataCatalog) -> dict[str, str]:
-    """What the run's public models are: a directory, or a Hugging Face id with its commit."""
+    """Return the sources of the run's public models: a directory, or a Hugging Face id with its commit."""
     read = {name: catalog.get(name) for name in sorted(pipeline.inputs()) if name in catalog}
     return {f"model.{name}": str(d.identity()) for name, d in read.items() if isinstance(d, PublicModelDataset)}
 

@@ -1,14 +1,11 @@
 """Conditions: each one trained and measured on held-out text, then compared, beside distances and figures.
 
-- Scored conditions compared with each other: aggregates only, by a declared held-out evaluation.
-- What is measured of sets of texts: distances to held-out text, by declared evaluations, and the texts alone.
-- Figures of the evaluation: maps of embeddings and the size of the held-out clients.
-- How much of the held-out text stands in the training text too.
-
-Next-token accuracy. A condition is one training and one measurement; conditions of one node run side by side.
-
-What a condition got right in each held-out text is as private as the text; only aggregates leave, by the node that
+The measure is next-token accuracy. A condition is one training and one measurement; conditions of one node run side by
+side. The predictions for each held-out text are as private as the text. Only aggregates leave, by the node that
 compares them (comparison.py), a declared held-out evaluation.
+
+Declared evaluations too are the distances of sets of texts to held-out text, maps of embeddings, the sizes of the
+held-out clients, and the copies of held-out text in the training text.
 """
 
 from __future__ import annotations
@@ -23,15 +20,15 @@ import pandas as pd
 from plotly.graph_objects import Figure
 
 from fedtext.corpora.records import spread_samples
-from fedtext.evaluation.contamination import copy_masks, summary
+from fedtext.evaluation.contamination import copied, summary
 from fedtext.evaluation.distribution import HeldOut, fit_pca, median_distance_to_medoid
 from fedtext.evaluation.measures.distances import compared, floors
-from fedtext.evaluation.measures.known import measured_sets, measures_of_kind
+from fedtext.evaluation.measures.known import measured_sets, of_kind
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.evaluation.measures.next_token_accuracy import CROSS_ENTROPY, ranks_of
-from fedtext.evaluation.paired import compare_scored, ordered_conditions
+from fedtext.evaluation.paired import compare_scored, in_order
 from fedtext.evaluation.scoring import evenly_spaced, score_conditions
-from fedtext.generation.few_shot import draw_prompts, first_nonempty, sampled_texts
+from fedtext.generation.few_shot import draw_prompts, first_written, sampled_texts
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models.generator import Generator
 from fedtext.models.language_model import LanguageModel
@@ -61,7 +58,7 @@ def _scored(
 def generate_untuned_texts(
     generator: Generator, public_samples: pd.DataFrame, chunking: Chunking, evaluation: Evaluation
 ) -> pd.DataFrame:
-    """What the public generator writes by itself, prompted with any public samples: a control without private data."""
+    """Write texts of the public generator, prompted with any public samples: a baseline without private data."""
     prompts = draw_prompts(
         public_samples,
         np.arange(len(public_samples)),
@@ -80,13 +77,13 @@ def generate_untuned_texts(
         seed=derived_seed(evaluation.seed, "responses", "untuned"),
         label="texts of the untuned generator",
     )
-    return texts.iloc[first_nonempty(texts, evaluation.texts)].reset_index(drop=True)
+    return texts.iloc[first_written(texts, evaluation.texts)].reset_index(drop=True)
 
 
 def score_public_model(
     on_device: LanguageModel, private_test_sample: pd.DataFrame, chunking: Chunking, evaluation: Evaluation
 ) -> list[Counts]:
-    """Epsilon = 0: the public on-device model as it is."""
+    """Score epsilon = 0: the public on-device model as it is."""
     return _scored(on_device, {"public model": []}, private_test_sample, chunking, evaluation)
 
 
@@ -97,7 +94,7 @@ def score_texts(
     evaluation: Evaluation,
     *texts: pd.DataFrame,
 ) -> list[Counts]:
-    """After training on `evaluation.texts` of each set of texts: synthetic ones, or a control's; side by side."""
+    """Score the model trained on `evaluation.texts` of each set of texts, synthetic or a baseline's, side by side."""
     return _scored(on_device, _as_many(texts, evaluation), private_test_sample, chunking, evaluation)
 
 
@@ -109,9 +106,9 @@ def score_controls(
     private_train: pd.DataFrame,
     *texts: pd.DataFrame,
 ) -> list[Counts]:
-    """The same of public texts, and last, epsilon = infinity: of `evaluation.private_texts` private samples themselves.
+    """Score public texts likewise, and last the non-private bound, `evaluation.private_texts` private samples.
 
-    In one node, for a training takes one core: by themselves each would leave the others idle.
+    All are in one node, for a training takes one core: by themselves each would leave the others idle.
     """
     private = spread_samples(private_train, evaluation.private_texts)["text"].tolist()
     conditions = _as_many(texts, evaluation) | {"private texts": private}
@@ -119,7 +116,7 @@ def score_controls(
 
 
 def _as_many(texts: Sequence[pd.DataFrame], evaluation: Evaluation) -> dict[str, list[str]]:
-    """`evaluation.texts` of each set."""
+    """Return `evaluation.texts` texts of each set."""
     return {
         f"texts {i} of {len(texts)}": evenly_spaced(one["text"].tolist(), evaluation.texts)
         for i, one in enumerate(texts, start=1)
@@ -133,7 +130,7 @@ def score_trained_model(
     chunking: Chunking,
     evaluation: Evaluation,
 ) -> list[Counts]:
-    """The on-device model that an algorithm trained on the private text itself, under differential privacy.
+    """Score the on-device model that an algorithm trained on the private text itself, under differential privacy.
 
     It never saw doubly tokenised text, so the released code's metric would say nothing of it.
     """
@@ -145,9 +142,9 @@ def score_trained_model(
 def compare_accuracies(
     private_test_sample: pd.DataFrame, partition: Partition, **conditions: dict[str, np.ndarray]
 ) -> dict[str, Any]:
-    """Accuracies of all conditions, their paired differences and the share of the gap closed."""
+    """Compare accuracies of all conditions: their paired differences and the share of the gap closed."""
     drawn = drawn_units(private_test_sample, partition)
-    by_name = {name: conditions[name] for name in ordered_conditions(conditions)}
+    by_name = {name: conditions[name] for name in in_order(conditions)}
     ranks = ranks_of(next(iter(by_name.values())))
     return compare_scored(by_name, ranks, drawn, beside=[CROSS_ENTROPY])
 
@@ -160,7 +157,7 @@ def measure_distances(
     round_embeddings: dict[str, np.ndarray] | None = None,
     rounds: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Distances of every round's candidates, the synthetic and the public texts to held-out text, at one size.
+    """Measure distances of every round's candidates, the synthetic and the public texts to held-out text, at one size.
 
     An algorithm without rounds gives neither their embeddings nor their record.
     """
@@ -168,7 +165,7 @@ def measure_distances(
     sets = {SYNTHETIC.name: synthetic_embeddings, PUBLIC_CONTROL.name: public_embeddings}
     smallest = min(len(rows) for rows in (*round_embeddings.values(), *sets.values()))
     held_out = HeldOut.of(private_test_embeddings, smallest_set=smallest, seed=evaluation.seed)
-    measures = measures_of_kind(Distance, evaluation.measures)
+    measures = of_kind(Distance, evaluation.measures)
     candidates = {int(name.removeprefix("round_")) - 1: rows for name, rows in round_embeddings.items()}
     return {
         "rounds": [
@@ -184,14 +181,14 @@ def measure_distances(
 
 
 def measure_texts(evaluation: Evaluation, **sets: pd.DataFrame) -> dict[str, Any]:
-    """What the synthetic texts and the controls' are like by themselves; all of them are released or public."""
+    """Measure the synthetic texts and the baselines' by themselves; all of them are released or public."""
     return measured_sets(evaluation, {name: texts["text"].tolist() for name, texts in sets.items()})
 
 
 def draw_rounds_map(
     private_test_embeddings: np.ndarray, private_test_sample: pd.DataFrame, round_embeddings: dict[str, np.ndarray]
 ) -> Figure:
-    """POPri's Figure 4: candidates over the rounds; held-out text only as areas of at least 20 clients."""
+    """Draw POPri's Figure 4: candidates over the rounds; held-out text only as areas of at least 20 clients."""
     clients, _ = pd.factorize(private_test_sample["client_id"], sort=True)
     rounds, plane = shown_rounds(round_embeddings), fit_pca(private_test_embeddings)
     return pca_panels("Candidates over the rounds", rounds, private_test_embeddings, clients, plane)
@@ -203,34 +200,34 @@ def draw_sets_map(
     synthetic_embeddings: np.ndarray,
     public_embeddings: np.ndarray,
 ) -> Figure:
-    """POPri's Figure 2: the final set; held-out text only as areas of at least 20 clients."""
+    """Draw POPri's Figure 2: the final set; held-out text only as areas of at least 20 clients."""
     clients, _ = pd.factorize(private_test_sample["client_id"], sort=True)
     sets, plane = {"synthetic": synthetic_embeddings, "public": public_embeddings}, fit_pca(private_test_embeddings)
     return pca_panels("Synthetic and public texts", sets, private_test_embeddings, clients, plane)
 
 
 def draw_public_rounds_map(round_embeddings: dict[str, np.ndarray], public_embeddings: np.ndarray) -> Figure:
-    """The map of `draw_rounds_map` on the plane of the public texts, without held-out text."""
+    """Draw the map of `draw_rounds_map` on the plane of the public texts, without held-out text."""
     rounds, plane = shown_rounds(round_embeddings), fit_pca(public_embeddings)
     return pca_panels("Candidates over the rounds", rounds, None, None, plane)
 
 
 def draw_public_sets_map(synthetic_embeddings: np.ndarray, public_embeddings: np.ndarray) -> Figure:
-    """The map of `draw_sets_map` on the plane of the public texts, without held-out text."""
+    """Draw the map of `draw_sets_map` on the plane of the public texts, without held-out text."""
     sets = {"synthetic": synthetic_embeddings, "public": public_embeddings}
     return pca_panels("Synthetic and public texts", sets, None, None, fit_pca(public_embeddings))
 
 
 def draw_client_tokens(private_test: pd.DataFrame) -> Figure:
-    """Tokens per held-out client (POPri's Figure 9), small bins left out."""
+    """Draw tokens per held-out client (POPri's Figure 9), small bins left out."""
     return tokens_per_client(private_test.groupby("client_id")["n_tokens"].sum().to_numpy())
 
 
 def find_copies(private_train: pd.DataFrame, private_test_sample: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Which held-out samples stand in training samples, word for word or nearly."""
-    return copy_masks(private_train["text"].tolist(), private_test_sample["text"].tolist())
+    """Find the held-out samples that stand in training samples, word for word or nearly."""
+    return copied(private_train["text"].tolist(), private_test_sample["text"].tolist())
 
 
 def count_copies(private_copies: dict[str, np.ndarray]) -> dict[str, Any]:
-    """How many of the held-out samples those are."""
+    """Count those held-out samples."""
     return summary(private_copies)

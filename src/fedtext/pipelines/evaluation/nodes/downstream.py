@@ -1,16 +1,7 @@
-"""Nodes of downstream tasks. A condition is one training and one reading, so that each resumes on its own.
+"""Nodes of downstream tasks: question answering, classification and entity recognition.
 
-Questions of held-out text. A condition is one training and one reading, so that each resumes on its own.
-
-How right each held-out text was answered is as private as the text; only aggregates leave, by `compare_answers`.
-
-Classification of held-out text. A condition is one training and one reading, so that each resumes on its own.
-
-What each held-out text was taken for is as private as the text; only aggregates leave, by `compare_classifications`.
-
-Entities in held-out text. A condition is one training and one reading, so that each resumes on its own.
-
-What was found in each held-out text is as private as the text; only aggregates leave, by `compare_entity_scores`.
+A condition is one training and one test, so that each resumes on its own. The outcome for each held-out text is as
+private as the text; only aggregates leave, by `compare_answers`, `compare_classifications` and `compare_entity_scores`.
 """
 
 from __future__ import annotations
@@ -23,16 +14,16 @@ import pandas as pd
 from fedtext.corpora.records import spread_samples
 from fedtext.evaluation.classification import (
     View,
-    class_codes,
     classify_by_name,
     classify_condition,
+    codes_of,
     compare_classified,
-    evaluate_with_parts,
+    judged_with_parts,
     labelled_texts,
 )
 from fedtext.evaluation.entities import compare_entities, entity_scores
 from fedtext.evaluation.measures.downstream import UNKNOWN
-from fedtext.evaluation.paired import ordered_conditions
+from fedtext.evaluation.paired import in_order
 from fedtext.evaluation.questions import compare_questions, exercises_in, question_scores
 from fedtext.evaluation.scoring import evenly_spaced
 from fedtext.models.encoder import Encoder
@@ -48,7 +39,7 @@ Scores = dict[str, np.ndarray]
 def ask_after_texts(
     private_test_sample: pd.DataFrame, classifier: Encoder, evaluation: Evaluation, texts: pd.DataFrame
 ) -> Scores:
-    """After learning from at most `evaluation.texts` exercises among the texts: synthetic ones, or a control's."""
+    """Answer after training on at most `evaluation.texts` exercises among the texts: synthetic, or a baseline's."""
     lessons = exercises_in(texts["text"].tolist(), evaluation.texts, seed=evaluation.seed)
     held_out = private_test_sample["text"].tolist()
     return question_scores(lessons, held_out, classifier, evaluation.questions, seed=evaluation.seed, label="texts")
@@ -57,7 +48,7 @@ def ask_after_texts(
 def ask_after_private_text(
     private_test_sample: pd.DataFrame, classifier: Encoder, evaluation: Evaluation, private_train: pd.DataFrame
 ) -> Scores:
-    """Epsilon = infinity: after learning from `evaluation.private_texts` samples of the private text itself."""
+    """Answer after training on `evaluation.private_texts` samples of the private text itself: epsilon = infinity."""
     chosen = spread_samples(private_train, evaluation.private_texts)["text"].tolist()
     lessons = exercises_in(chosen, None, seed=evaluation.seed)
     held_out = private_test_sample["text"].tolist()
@@ -67,8 +58,8 @@ def ask_after_private_text(
 
 
 def compare_answers(private_test_sample: pd.DataFrame, partition: Partition, **conditions: Scores) -> dict[str, Any]:
-    """F1 and exact match of all conditions with their intervals, and paired differences."""
-    by_name = {name: conditions[name] for name in ordered_conditions(conditions)}
+    """Compare F1 and exact match of all conditions with their intervals, and paired differences."""
+    by_name = {name: conditions[name] for name in in_order(conditions)}
     return compare_questions(by_name, drawn_units(private_test_sample, partition))
 
 
@@ -76,12 +67,12 @@ Codes = dict[str, np.ndarray]
 
 
 def classify_by_names(private_test_sample: pd.DataFrame, classifier: Encoder, task: Task, corpus: Corpus) -> Codes:
-    """Epsilon = 0: nothing is learned, the nearest name of a class is taken."""
+    """Classify without training, by the nearest name of a class: epsilon = 0."""
 
     def judged(classes: Task, view: View) -> Codes:
         return classify_by_name(view(private_test_sample), classes, classifier)
 
-    return evaluate_with_parts(judged, task, corpus.code_columns)
+    return judged_with_parts(judged, task, corpus.code_columns)
 
 
 def classify_after_texts(
@@ -93,14 +84,14 @@ def classify_after_texts(
     corpus: Corpus,
     texts: pd.DataFrame,
 ) -> Codes:
-    """After learning from `evaluation.texts` of the texts: synthetic ones, or a control's."""
+    """Classify after training on `evaluation.texts` of the texts: synthetic ones, or a baseline's."""
 
     def judged(classes: Task, view: View) -> Codes:
         lessons = labelled_texts(view(texts), classes, classifier, evaluation.texts, seed=classification.seed)
         held_out = view(private_test_sample)
         return classify_condition(lessons, held_out, classes, classification, classifier, label="texts")
 
-    return evaluate_with_parts(judged, task, corpus.code_columns)
+    return judged_with_parts(judged, task, corpus.code_columns)
 
 
 def classify_after_private_text(
@@ -112,8 +103,8 @@ def classify_after_private_text(
     corpus: Corpus,
     private_train: pd.DataFrame,
 ) -> Codes:
-    """Epsilon = infinity: after learning from `evaluation.private_texts` samples of the private text itself."""
-    own = private_train[class_codes(private_train["label"], task) != UNKNOWN].reset_index(drop=True)
+    """Classify after training on `evaluation.private_texts` samples of the private text itself: epsilon = infinity."""
+    own = private_train[codes_of(private_train["label"], task) != UNKNOWN].reset_index(drop=True)
     chosen = spread_samples(own, evaluation.private_texts)
 
     def judged(classes: Task, view: View) -> Codes:
@@ -121,7 +112,7 @@ def classify_after_private_text(
         held_out = view(private_test_sample)
         return classify_condition(lessons, held_out, classes, classification, classifier, label="private texts")
 
-    return evaluate_with_parts(judged, task, corpus.code_columns)
+    return judged_with_parts(judged, task, corpus.code_columns)
 
 
 def compare_classifications(
@@ -132,8 +123,8 @@ def compare_classifications(
     partition: Partition,
     **conditions: Codes,
 ) -> dict[str, Any]:
-    """Accuracy and F1 of all conditions, paired differences and the share of the gap closed."""
-    by_name = {name: conditions[name] for name in ordered_conditions(conditions)}
+    """Compare accuracy and F1 of all conditions: paired differences and the share of the gap closed."""
+    by_name = {name: conditions[name] for name in in_order(conditions)}
     drawn = drawn_units(private_test_sample, partition)
     return compare_classified(by_name, task, drawn, classification.training.kind, corpus.code_columns)
 
@@ -144,7 +135,7 @@ Counts = dict[str, np.ndarray]
 def tag_after_texts(
     private_test_sample: pd.DataFrame, tagger: Tagger, evaluation: Evaluation, texts: pd.DataFrame
 ) -> Counts:
-    """After learning from `evaluation.texts` of the texts: synthetic ones, or a control's."""
+    """Find entities after training on `evaluation.texts` of the texts: synthetic ones, or a baseline's."""
     learned_from = evenly_spaced(texts["text"].tolist(), evaluation.texts)
     return entity_scores(learned_from, private_test_sample["text"].tolist(), tagger, evaluation.entities.penalty)
 
@@ -155,7 +146,7 @@ def tag_after_private_text(
     evaluation: Evaluation,
     private_train: pd.DataFrame,
 ) -> Counts:
-    """Epsilon = infinity: after learning from `evaluation.private_texts` samples of the private text itself."""
+    """Find entities after training on `evaluation.private_texts` private samples themselves: epsilon = infinity."""
     learned_from = spread_samples(private_train, evaluation.private_texts)["text"].tolist()
     return entity_scores(learned_from, private_test_sample["text"].tolist(), tagger, evaluation.entities.penalty)
 
@@ -163,6 +154,6 @@ def tag_after_private_text(
 def compare_entity_scores(
     private_test_sample: pd.DataFrame, tagger: Tagger, partition: Partition, **conditions: Counts
 ) -> dict[str, Any]:
-    """Macro-F1 of all conditions with its intervals."""
-    by_name = {name: conditions[name] for name in ordered_conditions(conditions)}
+    """Compare macro-F1 of all conditions with its intervals."""
+    by_name = {name: conditions[name] for name in in_order(conditions)}
     return compare_entities(by_name, tagger.kinds, drawn_units(private_test_sample, partition))

@@ -1,9 +1,9 @@
-"""Which held-out samples are measured on: drawn among all, or of each test client its own."""
+"""The sampled held-out texts: among all, or a fixed number from each test client."""
 
 import numpy as np
 import pandas as pd
 
-from fedtext.evaluation.private_evaluation import evenly_spaced_by_unit, samples_per_unit
+from fedtext.evaluation.private_evaluation import samples_of_each, spread_over_own
 from fedtext.evaluation.scoring import held_out_sample
 from fedtext.federation.units import Population
 from fedtext.models.encoder import Encoder
@@ -14,20 +14,20 @@ from fedtext.pipelines.clients.nodes import unit_of
 
 
 def draw_held_out_samples(private_test: pd.DataFrame, evaluation: Evaluation) -> pd.DataFrame:
-    """All, or `evaluation.max_eval_samples` drawn among them: for figures without a price."""
+    """Sample `evaluation.max_eval_samples` held-out samples, or take all: for figures without privacy cost."""
     return private_test.iloc[held_out_sample(len(private_test), evaluation)].reset_index(drop=True)
 
 
 def choose_own_samples(
     private_test: pd.DataFrame, population: Population, evaluation: Evaluation, privacy: Privacy
 ) -> pd.DataFrame:
-    """Of every test client as many of its own as `evaluation.max_eval_samples` has for each: nobody moves another's."""
-    most = samples_per_unit(evaluation, max(population.test, 1))
-    return private_test.iloc[evenly_spaced_by_unit(unit_of(private_test, privacy.unit), most)].reset_index(drop=True)
+    """Choose a fixed number of samples from each test client, so that no client changes another's choice."""
+    most = samples_of_each(evaluation, max(population.test, 1))
+    return private_test.iloc[spread_over_own(unit_of(private_test, privacy.unit), most)].reset_index(drop=True)
 
 
 def drawn_units(private_test_sample: pd.DataFrame, partition: Partition) -> np.ndarray:
-    """A number of what was drawn into the held-out text with each sample: its client, or itself where records are.
+    """Return a code for the unit that was held out with each sample: its client, or itself if records are split.
 
     Intervals are over these: with `partition.split=record` the silos stay and other records might have been held out.
     """
@@ -37,5 +37,5 @@ def drawn_units(private_test_sample: pd.DataFrame, partition: Partition) -> np.n
 
 
 def embed_test_samples(private_test_sample: pd.DataFrame, encoder: Encoder) -> np.ndarray:
-    """Unit embeddings of the held-out samples that are evaluated on; zeros where the encoder gives no direction."""
+    """Embed the sampled held-out texts as unit vectors; zeros where the encoder gives no direction."""
     return encoder.encode(private_test_sample["text"].tolist(), label="held-out samples", undirected_as_zeros=True)

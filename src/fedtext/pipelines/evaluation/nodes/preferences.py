@@ -1,7 +1,7 @@
 """Nodes of preferences: held-out pairs, and a policy's answers to held-out prompts.
 
-- Held-out pairs of preferences: aggregates only, by a declared held-out evaluation.
-- A policy's answers to held-out public prompts, judged; and whether it tells its own pairs from others.
+- Of held-out pairs only aggregates leave, by a declared held-out evaluation.
+- A policy's answers to held-out public prompts are judged, and its own training pairs are inferred from its margins.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from fedtext.corpora import public as corpora
 from fedtext.embedding.similarity import differences_of
 from fedtext.evaluation.judges import ModelJudge, learned_judge
 from fedtext.evaluation.measures.preferences import PAIRWISE_ACCURACY, PAIRWISE_DRAWN
-from fedtext.evaluation.membership import are_independent, attack, ceiling_of, log_ratio_margins
+from fedtext.evaluation.membership import are_alone, attack, ceiling_of, log_ratio_margins
 from fedtext.evaluation.paired import compare_scored
-from fedtext.evaluation.pairwise import correctly_ordered, length_baselines, mixture_margin
+from fedtext.evaluation.pairwise import by_length, mixed_margin, rightly_ordered
 from fedtext.evaluation.win_rate import Judge, RuleJudge, compared_answers
 from fedtext.federation.units import unit_codes
-from fedtext.generation.dialogue import embedded_answers, generate_answers
+from fedtext.generation.dialogue import embedded_answers, written_answers
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import Generator, TrainableGenerator
 from fedtext.params.conditions import LONGER, POLICY, PREFERENCES, SHORTER
@@ -40,10 +40,10 @@ Counted = dict[str, Any]
 def order_held_out_pairs(
     private_test: pd.DataFrame, encoder: Encoder, source: str, scorers: dict[str, np.ndarray], pairs: pd.DataFrame
 ) -> dict[str, Any]:
-    """How many of the test clients' pairs the scorer orders rightly, beside the longer and the shorter answer.
+    """Count the test clients' pairs that the scorer orders rightly, beside the longer and the shorter answer.
 
-    By the mixture of heads, or by the head of a pair's topic, which does not know the label; and by a drawn head. Never
-    by the head of a pair's own cluster of differences, which the label decides.
+    The scorer is the mixture of heads, or the head of a pair's topic, which does not know the label; and a random head.
+    It is never the head of a pair's own cluster of differences, which the label decides.
     """
     scorer = scorer_of(scorers)
     mixed, drawn = (
@@ -59,35 +59,35 @@ def order_held_out_pairs(
 def _ordered(
     private_test: pd.DataFrame, encoder: Encoder, source: str, scorer: Scorer
 ) -> tuple[np.ndarray, np.ndarray]:
-    """By the mixture, or by the head of a pair's topic; and by a drawn head."""
+    """Order pairs by the mixture, or by the head of a pair's topic; and by a random head."""
     prompts, answers = private_test["prompt"].tolist(), private_test[["chosen", "rejected"]].to_numpy().tolist()
     embedded = embedded_answers(encoder, dialogue_of(source), prompts, answers, label="held-out pairs")
     differences, middles = differences_of(embedded)
     margins = scorer.rewards(differences)
     if scorer.topics is None:
-        margin = mixture_margin(margins, scorer.mixture)
+        margin = mixed_margin(margins, scorer.mixture)
     else:
         margin = np.take_along_axis(margins, scorer.topic_heads(middles)[:, None], axis=1)[:, 0]
-    return correctly_ordered(margin), correctly_ordered(margins) @ scorer.mixture
+    return rightly_ordered(margin), rightly_ordered(margins) @ scorer.mixture
 
 
 def _ordered_by_length(private_test: pd.DataFrame, rule: LengthRule) -> tuple[np.ndarray, np.ndarray]:
-    """The same twice: there is nothing to draw."""
+    """Order pairs by a length rule, returned twice: it has no random head."""
     chosen, rejected = (rule.scores(private_test[side].tolist()) for side in ("chosen", "rejected"))
-    right = correctly_ordered(chosen - rejected)
+    right = rightly_ordered(chosen - rejected)
     return right, right
 
 
 def order_by_policy(
     private_test: pd.DataFrame, generator: TrainableGenerator, source: str, policy: Path, dp_ft: DpFt
 ) -> dict[str, Any]:
-    """How many of the test clients' pairs DPO's margin orders rightly, beside the longer and the shorter answer.
+    """Count the test clients' pairs that DPO's margin orders rightly, beside the longer and the shorter answer.
 
     The margin: how much more than the generator the policy prefers the chosen answer, in nats of whole answers.
     """
     rows = pair_rows(generator, private_test, dp_ft.tokens, dialogue_of(source, chat=dp_ft.chat))
-    policy_told, reference = (pair_log_probs(one, rows) for one in (generator.with_adapter(policy), generator))
-    right = correctly_ordered(log_ratio_margins(policy_told, reference))
+    aligned, reference = (pair_log_probs(one, rows) for one in (generator.with_adapter(policy), generator))
+    right = rightly_ordered(log_ratio_margins(aligned, reference))
     clients, _ = pd.factorize(private_test["client_id"], sort=True)
     return compare_scored(
         {POLICY.name: _counted(right, right, 0)} | _by_length(private_test), [PAIRWISE_ACCURACY], clients
@@ -95,7 +95,7 @@ def order_by_policy(
 
 
 def _by_length(private_test: pd.DataFrame) -> dict[str, Counted]:
-    lengths = length_baselines(private_test["chosen"].tolist(), private_test["rejected"].tolist())
+    lengths = by_length(private_test["chosen"].tolist(), private_test["rejected"].tolist())
     return {
         LONGER.name: _counted(lengths["longer"], lengths["longer"], 0),
         SHORTER.name: _counted(lengths["shorter"], lengths["shorter"], 0),
@@ -107,15 +107,15 @@ def _counted(right: np.ndarray, drawn: np.ndarray, texts: int) -> Counted:
 
 
 def hold_out_prompts(corpus: Corpus, policies: Policies, trained: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Public prompts, `prompt_id` and `prompt`, none of which is among `trained`, if an algorithm trains on any."""
+    """Return public prompts, `prompt_id` and `prompt`, none of which is among `trained`, if an algorithm has such."""
     taken = [] if trained is None else trained["prompt"].tolist()
     asked = corpora.public_prompts(corpus, policies.prompts + len(taken), policies.seed)
     return corpora.held_out(asked, taken, policies.prompts)
 
 
 def write_untuned_answers(generator: Generator, prompts: pd.DataFrame, source: str, policies: Policies) -> pd.DataFrame:
-    """The generator's own answer to each prompt."""
-    return generate_answers(
+    """Write the generator's own answer to each prompt."""
+    return written_answers(
         generator,
         dialogue_of(source, chat=policies.sampler.prompt == "chat"),
         prompts,
@@ -129,26 +129,26 @@ def write_untuned_answers(generator: Generator, prompts: pd.DataFrame, source: s
 def write_answers(
     generator: TrainableGenerator, policy: Path, prompts: pd.DataFrame, source: str, policies: Policies
 ) -> pd.DataFrame:
-    """The policy's answer to each prompt, drawn as the generator's."""
+    """Write the policy's answer to each prompt, sampled as the generator's."""
     return write_untuned_answers(generator.with_adapter(policy), prompts, source, policies)
 
 
 def judge_by_rule(prompts: pd.DataFrame, decided: dict[str, Any], **answers: pd.DataFrame) -> dict[str, Any]:
-    """By the made-up annotators' rule, which is exact."""
+    """Judge answers by the simulated annotators' rule, which is exact."""
     return _judged(RuleJudge(decided["sharpness"]), prompts, answers)
 
 
 def judge_by_reward(
     private_validation: pd.DataFrame, private_test: pd.DataFrame, prompts: pd.DataFrame, **answers: pd.DataFrame
 ) -> dict[str, Any]:
-    """By a reward model of the validation clients' pairs, whose own accuracy on the test clients' stands beside it."""
+    """Judge answers by a reward model of the validation clients' pairs, and measure it on the test clients' pairs."""
     return _judged(learned_judge(private_validation, private_test), prompts, answers)
 
 
 def judge_by_model(
     judge: Generator, policies: Policies, prompts: pd.DataFrame, **answers: pd.DataFrame
 ) -> dict[str, Any]:
-    """By a model that is asked; prompts are public and answers released, so it may be a server."""
+    """Judge answers by a language model; prompts are public and answers released, so it may be a server."""
     model = ModelJudge(
         judge,
         policies.verdicts,
@@ -168,24 +168,24 @@ def score_membership(
     policies: Policies,
     privacy: Privacy,
 ) -> dict[str, np.ndarray]:
-    """The policy's margin, in nats, of training clients' pairs (`members`) and of test clients' (`others`).
+    """Score the policy's margin, in nats, on training clients' pairs (`members`) and test clients' (`others`).
 
-    Beside them, whose pairs they are, and whether units are in training `alone` (`fedtext.evaluation.membership`).
+    Beside them are the pairs' units, and whether units are in training `alone` (`fedtext.evaluation.membership`).
     """
     membership = policies.membership
-    margins = {"alone": np.array(are_independent(private_train, privacy.unit))}
+    margins = {"alone": np.array(are_alone(private_train, privacy.unit))}
     form = dialogue_of(source, chat=membership.chat)
     for name, pairs in (("members", private_train), ("others", private_test)):
         drawn = stream(policies.seed, "membership", name).permutation(len(pairs))[: membership.pairs]
         rows = pair_rows(generator, pairs.iloc[np.sort(drawn)], membership.tokens, form)
-        told, reference = (pair_log_probs(one, rows) for one in (generator.with_adapter(policy), generator))
-        margins[name] = log_ratio_margins(told, reference)
+        aligned, reference = (pair_log_probs(one, rows) for one in (generator.with_adapter(policy), generator))
+        margins[name] = log_ratio_margins(aligned, reference)
         margins[f"clients_of_{name}"] = unit_codes(pairs["client_id"].iloc[np.sort(drawn)].tolist())
     return margins
 
 
 def infer_membership(private_margins: dict[str, np.ndarray], privacy_report: dict[str, Any]) -> dict[str, Any]:
-    """How well the margins tell members from others: the AUC with its interval, beside what the budget allows."""
+    """Infer members from the margins: the AUC with its interval, beside the bound that the budget gives."""
     members, others = private_margins["members"], private_margins["others"]
     clients = private_margins["clients_of_members"], private_margins["clients_of_others"]
     found = attack(members, others, ceiling_of(privacy_report), clients=clients)

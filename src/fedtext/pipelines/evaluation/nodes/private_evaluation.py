@@ -1,6 +1,6 @@
-"""Held-out figures at a price: what test clients say, noised, and what the noised sums say of accuracy and distance.
+"""DP evaluation: noisy sums over test clients, and the accuracies and distances that are computed from them.
 
-Releases read private data and write sums of numbers; all that comes after them is post-processing of what is released.
+Releases read private data and write sums of numbers; all that comes after them is post-processing.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from fedtext.evaluation.measures.next_token_accuracy import ACCURACY
 from fedtext.evaluation.next_token import next_token_accuracy
 from fedtext.evaluation.private_evaluation import (
     FEATURES,
-    EvaluationQuery,
+    Asked,
     accuracy_release,
     classification_release,
     evaluation_ledger,
@@ -48,8 +48,8 @@ HALF = 0.5  # what is guessed of the accuracy of classes: a text that is right o
 TEXTS = 0.5  # scale of a client's number of texts, beside differences of whole texts
 
 
-class Said(NamedTuple):
-    """How a test client says what is right: see `evaluation.private_evaluation`."""
+class AccuracyContribution(NamedTuple):
+    """The contribution of a test client to accuracy: see `evaluation.private_evaluation`."""
 
     guess: float
     clip_norm: float
@@ -59,7 +59,7 @@ class Said(NamedTuple):
 def guess_accuracy(
     on_device: LanguageModel, public_samples: pd.DataFrame, chunking: Chunking, evaluation: Evaluation
 ) -> dict[str, float]:
-    """The public model's accuracy on public text: what test clients take for granted, to say less."""
+    """Measure the public model's accuracy on public text, which centres the test clients' contributions."""
     model, tokenizer = on_device.load()
     texts = evenly_spaced(public_samples["text"].tolist(), evaluation.texts)
     found = next_token_accuracy(model.float(), tokenizer, texts, length=chunking.length, top=(1,))
@@ -67,7 +67,7 @@ def guess_accuracy(
 
 
 def ledger_opener(algorithm: str, conditions: int) -> Callable[..., Ledger]:
-    """The node that opens the test clients' ledger for what an algorithm is judged by, under so many conditions."""
+    """Create the node that opens the test clients' ledger for an algorithm's releases under so many conditions."""
 
     def open_evaluation_ledger(
         population: Population,
@@ -76,14 +76,14 @@ def ledger_opener(algorithm: str, conditions: int) -> Callable[..., Ledger]:
         encoder: Encoder | None = None,
         classification: Classification | None = None,
     ) -> Ledger:
-        """An empty ledger of the test clients' own, after checking that what is planned fits what they are promised.
+        """Open an empty ledger of the test clients, after checking that the planned releases fit their budget.
 
         Planned are accuracies; before them with an encoder mean features, and with a classification that of classes.
         """
-        asked = [] if encoder is None else [_features_asked(encoder.dim, evaluation)]
+        asked = [] if encoder is None else [_features_query(encoder.dim, evaluation)]
         if classification is not None:
-            asked.append(_accuracy_asked(classification_release(algorithm), conditions, classification.clip_norm))
-        asked.append(_accuracy_asked(accuracy_release(algorithm), conditions, evaluation.clip_norm))
+            asked.append(_accuracy_query(classification_release(algorithm), conditions, classification.clip_norm))
+        asked.append(_accuracy_query(accuracy_release(algorithm), conditions, evaluation.clip_norm))
         return evaluation_ledger(privacy, evaluation, population.test, asked)
 
     return open_evaluation_ledger
@@ -97,9 +97,9 @@ def release_test_features(
     ledger: Ledger,
     evaluation: Evaluation,
 ) -> tuple[np.ndarray, Ledger]:
-    """The noised sum over test clients of the mean features of their held-out text."""
+    """Release the noisy sum over test clients of the mean features of their held-out text."""
     phi = _feature_map(public_embeddings, evaluation)
-    query = EvaluationQuery(FEATURES, phi.dim, private_evaluation.CLIP_NORM).query_of(ledger)
+    query = Asked(FEATURES, phi.dim, private_evaluation.CLIP_NORM).query_of(ledger)
     return release_noisy_sum(
         query.about(digest(phi.plane.axes, np.asarray([phi.gain, phi.features, phi.seed]))),
         lambda held: private_evaluation.mean_feature_blocks(held.features, held.unit, phi),
@@ -117,9 +117,9 @@ def release_accuracy(
     evaluation: Evaluation,
     **conditions: Counts,
 ) -> tuple[np.ndarray, Ledger]:
-    """The noised sum over test clients of what each condition's model predicts right in their held-out text."""
+    """Release the noisy sum over test clients of each condition's right predictions in their held-out text."""
     counted = {name: ACCURACY.counts(counts) for name, counts in conditions.items()}
-    said = Said(guess[ACCURACY.name], evaluation.clip_norm, private_evaluation.TOKENS)
+    said = AccuracyContribution(guess[ACCURACY.name], evaluation.clip_norm, private_evaluation.TOKENS)
     return _released(counted, said, (ledger.planned or ())[-1].name, private_test_sample, private_noise_key, ledger)
 
 
@@ -130,24 +130,24 @@ def release_classification(
     classification: Classification,
     **conditions: Counts,
 ) -> tuple[np.ndarray, Ledger]:
-    """The noised sum over test clients of how often each condition's classifier finds the class of their texts."""
+    """Release the noisy sum over test clients of each condition's right classes in their held-out text."""
     counted = {name: CLASS_ACCURACY.counts(counts) for name, counts in conditions.items()}
-    said = Said(HALF, classification.clip_norm, TEXTS)
+    said = AccuracyContribution(HALF, classification.clip_norm, TEXTS)
     return _released(counted, said, (ledger.planned or ())[-2].name, private_test_sample, private_noise_key, ledger)
 
 
 def _released(
     counted: dict[str, CountsOfTexts],
-    said: Said,
+    said: AccuracyContribution,
     name: str,
     private_test_sample: pd.DataFrame,
     private_noise_key: NoiseKey,
     ledger: Ledger,
 ) -> tuple[np.ndarray, Ledger]:
-    """The planned release `name`: what conditions get right in each test client's texts, `counted` by text."""
+    """Make the planned release `name` of each test client's right predictions, `counted` by text."""
     total = next(iter(counted.values())).denominator
     held_counts = np.column_stack([total, *(counts.numerator for counts in counted.values())])
-    query = _accuracy_asked(name, len(counted), said.clip_norm).query_of(ledger)
+    query = _accuracy_query(name, len(counted), said.clip_norm).query_of(ledger)
 
     def blocks_of(held: PrivateSamples) -> Iterator[Block]:
         tokens, *correct = held.features.T
@@ -173,9 +173,10 @@ def compare_released_accuracies(
     trained_model: Path | None = None,
     **texts: pd.DataFrame,
 ) -> dict[str, Any]:
-    """As `compare_accuracies`, of the released sums. How many texts the private control trained on is not public.
+    """Compare accuracies as `compare_accuracies` does, from the released sums.
 
-    `texts` are the tables that conditions were trained on; `trained_model` is what an algorithm made instead of text.
+    The number of texts that the non-private bound trained on is not public. `texts` are the tables that conditions were
+    trained on; `trained_model` is an algorithm's output in place of text.
     """
     sizes: dict[str, int | None] = {EPS0.name: 0}
     sizes |= {name: min(evaluation.texts, len(table)) for name, table in texts.items()}
@@ -196,11 +197,11 @@ def compare_released_classifications(
     corpus: Corpus,
     **texts: pd.DataFrame,
 ) -> dict[str, Any]:
-    """As `compare_classifications`, of the released sums: accuracy alone."""
+    """Compare classifications as `compare_classifications` does, from the released sums: accuracy alone."""
     sizes: dict[str, int | None] = {EPS0.name: 0}
     sizes |= {name: min(evaluation.texts, len(usable_texts(table, task)[0])) for name, table in texts.items()}
     sizes |= {PRIVATE.name: None} if evaluation.has_private_control(corpus) else {}
-    said = Said(HALF, classification.clip_norm, TEXTS)
+    said = AccuracyContribution(HALF, classification.clip_norm, TEXTS)
     released = private_evaluation.ReleasedCounts.of(sums, tuple(sizes), noise=summed_stddev(ledger), **said._asdict())
     return compare_released_classes(released, sizes, task, classification.training.kind)
 
@@ -214,7 +215,7 @@ def measure_released_distances(
     round_embeddings: dict[str, np.ndarray] | None = None,
     rounds: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """As `measure_distances`, of the released mean features: no FID, and what noise leaves in every distance."""
+    """Measure distances as `measure_distances` does, from the released mean features: no FID, and with noise."""
     phi = _feature_map(public_embeddings, evaluation)
     released = private_evaluation.ReleasedMean.of(phi, total, summed_stddev(ledger))
     candidates = {int(name.removeprefix("round_")) - 1: rows for name, rows in (round_embeddings or {}).items()}
@@ -230,7 +231,7 @@ def measure_released_distances(
 def report_evaluation_privacy(
     ledger: Ledger, release_history: tuple[Spent, ...], corpus: Corpus, privacy: Privacy
 ) -> dict[str, Any]:
-    """What the held-out figures cost the test clients, this run's and all on record."""
+    """Report the privacy cost of the held-out figures to the test clients, this run's and all on record."""
     return privacy_report(ledger, history=release_history, allowance=Allowance.of(corpus, privacy))
 
 
@@ -239,15 +240,15 @@ def _held(private_test_sample: pd.DataFrame, privacy: Privacy) -> tuple[np.ndarr
     return unit_of(private_test_sample, privacy.unit), holder
 
 
-def _features_asked(embedding_dim: int, evaluation: Evaluation) -> EvaluationQuery:
+def _features_query(embedding_dim: int, evaluation: Evaluation) -> Asked:
     width = private_evaluation.feature_width(
         embedding_dim, features=evaluation.random_features, axes=evaluation.main_axes
     )
-    return EvaluationQuery(FEATURES, width, private_evaluation.CLIP_NORM)
+    return Asked(FEATURES, width, private_evaluation.CLIP_NORM)
 
 
-def _accuracy_asked(name: str, conditions: int, clip_norm: float) -> EvaluationQuery:
-    return EvaluationQuery(name, 1 + 2 * conditions, private_evaluation.joint_clip_norm(clip_norm))
+def _accuracy_query(name: str, conditions: int, clip_norm: float) -> Asked:
+    return Asked(name, 1 + 2 * conditions, private_evaluation.joint_clip_norm(clip_norm))
 
 
 def _feature_map(public_embeddings: np.ndarray, evaluation: Evaluation) -> private_evaluation.FeatureMap:
