@@ -173,9 +173,9 @@ class GeneratorDataset(PublicModelDataset):
         super()._exists()
         _check_measure(self._measure or self._source)
         if self._prompt == "chat" and (reason := fit.chat_fault(_tokenizer(self._source).load())):
-            from fedtext.generation.generators.local import cannot_chat
+            from fedtext.generation.generators.local import no_chat_message
 
-            raise StorageError(cannot_chat(self._source, reason))
+            raise StorageError(no_chat_message(self._source, reason))
         return True
 
     def _describe(self) -> dict[str, Any]:

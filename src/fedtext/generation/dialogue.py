@@ -88,7 +88,7 @@ class Dialogue:
 
 def answer_prompts(generator: TrainableGenerator, form: Dialogue, prompts: Iterable[str]) -> list[str]:
     """Return each prompt as the text that `generator` continues with an answer."""
-    return generator.beginnings([form.request([], topic=prompt) for prompt in prompts], form.framing)
+    return generator.completion_prompts([form.request([], topic=prompt) for prompt in prompts], form.framing)
 
 
 def generate_answers(

@@ -18,7 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 from yaml.constructor import ConstructorError
 
-from fedtext.system.errors import FedtextError, InputError, meant
+from fedtext.system.errors import FedtextError, InputError, did_you_mean
 from fedtext.system.refusal import RunRefusedError
 
 DEFAULTS = "_defaults"  # the group of named blocks, and in a block the name of the one that it starts from
@@ -131,7 +131,7 @@ def _started(value: Any, place: str, blocks: Mapping[str, Any]) -> Any:
     if DEFAULTS not in value:
         return own
     if (name := value[DEFAULTS]) not in blocks:
-        raise InputError(f"{place} starts from {DEFAULTS} {name!r}: {meant(str(name), blocks)}")
+        raise InputError(f"{place} starts from {DEFAULTS} {name!r}: {did_you_mean(str(name), blocks)}")
     return deep_merge(blocks[name], own)
 
 

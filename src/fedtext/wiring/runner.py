@@ -26,7 +26,7 @@ from fedtext.privacy.registry import Registry
 from fedtext.privacy.tags import Tag
 from fedtext.resuming.decision import Resumption
 from fedtext.resuming.records import DataRootBusyError, Store
-from fedtext.system.cores import give_freed_memory_back, keep_freed_memory
+from fedtext.system.cores import keep_freed_memory, return_freed_memory
 from fedtext.system.errors import FedtextError
 from fedtext.system.folders import make_own_folder, own_temporary_folder
 from fedtext.system.refusal import RunRefusedError
@@ -142,8 +142,8 @@ class ResumableRunner(SequentialRunner):
                 for name in (set(node.inputs) | set(node.outputs)) - kept:
                     if readers[name] < 1:
                         catalog.release(name)
-                give_freed_memory_back()
-            store.note_run(node.name for node in pipeline.nodes)
+                return_freed_memory()
+            store.record_run(node.name for node in pipeline.nodes)
         self._logger.info("Ran %d nodes of %d; the others are up to date in %s", len(ran), total, data_root)
 
     @contextmanager
@@ -172,7 +172,7 @@ def _made_by_any() -> set[str]:
 def _give_facts(resumption: Resumption, node: Node, catalog: DataCatalog) -> None:
     """Give the report that `node` writes the facts of the nodes that made its inputs."""
     if (facts := facts_in(node.inputs, catalog)) is not None:
-        facts.tell(report_facts(node, resumption.made_with(node)))
+        facts.add_facts(report_facts(node, resumption.made_with(node)))
 
 
 def _check_same_parameters(resumption: Resumption, node: Node) -> None:

@@ -219,7 +219,7 @@ class LocalGenerator(LanguageModel):
         adapter = f", adapter {self.adapter.name}" if self.adapter else ""
         return f"{self.source}{adapter}" + (f", temperature {self.temperature:g}" if self.temperature else "")
 
-    def favouring(self, words: Sequence[WordWeights]) -> Self:
+    def with_word_weights(self, words: Sequence[WordWeights]) -> Self:
         """Return the same generator with these word weights, for all requests or the n-th for the n-th request."""
         return replace(self, words=tuple(words))
 
@@ -261,7 +261,7 @@ class LocalGenerator(LanguageModel):
         )
         return [[words + text for text in texts] for words, texts in zip(begun, written, strict=True)]
 
-    def beginnings(self, requests: Sequence[str], framing: Framing) -> list[str]:
+    def completion_prompts(self, requests: Sequence[str], framing: Framing) -> list[str]:
         """Return the requests themselves, or in the model's chat template, up to where the sample begins.
 
         Raises:

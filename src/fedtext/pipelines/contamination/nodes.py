@@ -9,10 +9,10 @@ from fedtext.evaluation.contamination import (
     FEWEST,
     bootstrap_gap,
     continuations,
-    halves,
     log_likelihoods,
     longest_run,
     shared_ngrams,
+    split_words,
 )
 from fedtext.generation.generators.local import LocalGenerator
 from fedtext.models.generator import Generator
@@ -50,7 +50,7 @@ def date_records(contamination: Contamination, out_dir: str) -> tuple[pd.DataFra
 
 def complete_texts(contamination_texts: pd.DataFrame, model: Any, contamination: Contamination) -> pd.DataFrame:
     """Complete every text's second half with the model, and measure how much of the true half it has."""
-    pairs = [halves(text, contamination.words) for text in contamination_texts["text"]]
+    pairs = [split_words(text, contamination.words) for text in contamination_texts["text"]]
     written = continuations(
         _writer(model),
         [beginning for beginning, _ in pairs],

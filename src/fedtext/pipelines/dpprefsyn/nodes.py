@@ -21,7 +21,7 @@ from fedtext.embedding.similarity import differences_of
 from fedtext.federation.communication import Exchange
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.units import Population
-from fedtext.generation.dialogue import Dialogue, begun_prompts, embedded_answers, written_answers
+from fedtext.generation.dialogue import Dialogue, answer_prompts, embedded_answers, generate_answers
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import Generator, TrainableGenerator
 from fedtext.params.corpus import Corpus
@@ -54,7 +54,7 @@ def write_candidates(
     generator: Generator, public_prompts: pd.DataFrame, source: str, dpprefsyn: Dpprefsyn
 ) -> pd.DataFrame:
     """Write `answers` answers to each prompt (line 14): `prompt_id`, `response`, `text`; some may be empty."""
-    return written_answers(
+    return generate_answers(
         generator,
         dialogue_of(source, chat=dpprefsyn.sampler.prompt == "chat"),
         public_prompts,
@@ -160,7 +160,7 @@ def tune_on_chosen(generator: TrainableGenerator, pairs: pd.DataFrame, source: s
         dpprefsyn.preference.lora,
         seed=derived_seed(dpprefsyn.seed, "sft"),
         label="tuning on chosen answers",
-        prompts=begun_prompts(generator, form, pairs["prompt"]),
+        prompts=answer_prompts(generator, form, pairs["prompt"]),
     )
     return trained, pd.DataFrame(log)
 
@@ -170,7 +170,7 @@ def prefer(generator: TrainableGenerator, pairs: pd.DataFrame, source: str, dppr
     form = _form(source, dpprefsyn)
     trained, log = train_preferences(
         generator,
-        pairs[["chosen", "rejected"]].assign(prompt=begun_prompts(generator, form, pairs["prompt"])),
+        pairs[["chosen", "rejected"]].assign(prompt=answer_prompts(generator, form, pairs["prompt"])),
         dpprefsyn.preference,
         seed=derived_seed(dpprefsyn.seed, "preference"),
         label="preference training",
@@ -199,7 +199,7 @@ def reinforce(
     """Run RLOO with the scorer's mean over heads as the reward of an answer to a public prompt."""
     form, scorer = _form(source, dpprefsyn), Scorer.of(scorers)
     prompts = public_prompts["prompt"].tolist()
-    began = dict(zip(begun_prompts(generator, form, prompts), prompts, strict=True))
+    began = dict(zip(answer_prompts(generator, form, prompts), prompts, strict=True))
 
     def rewards(asked: list[str], answers: list[str]) -> list[float]:
         cut = [[form.cut(answer)] for answer in answers]

@@ -19,10 +19,10 @@ SPEECHES_ON_THE_MAP = 1500  # of countries: as many as a figure of points shows 
 
 def pull_raw_pages(ingest: Ingest) -> dict[str, Any]:
     """Pull the windows of one source that are declared and not there yet; return the counts."""
-    from fedtext.largefedbench.ingest.pull import pull, told  # HTTP and XML libraries are for this run only
+    from fedtext.largefedbench.ingest.pull import pull, pull_summary  # HTTP and XML libraries are for this run only
 
     report = pull(ingest)
-    echo(f"  {told(report)}")
+    echo(f"  {pull_summary(report)}")
     return report
 
 

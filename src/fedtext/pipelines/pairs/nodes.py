@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fedtext.corpora.annotators import annotators, preferences, questions, sharpness_for
-from fedtext.corpora.clients import taken_clients
+from fedtext.corpora.clients import selected_clients
 from fedtext.corpora.preferences import (
     as_records,
     preferred,
@@ -22,7 +22,7 @@ from fedtext.corpora.records import SPLITS
 from fedtext.corpora.splits import client_splits, validate_splits
 from fedtext.embedding.similarity import differences_of
 from fedtext.federation.private_samples import label_codes
-from fedtext.generation.dialogue import ASSISTANT, SUMMARY, Dialogue, embedded_answers, written_answers
+from fedtext.generation.dialogue import ASSISTANT, SUMMARY, Dialogue, embedded_answers, generate_answers
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import Generator
 from fedtext.params.annotation import Annotation
@@ -80,12 +80,12 @@ def ask_annotators(
     people = annotators(annotation.annotators, annotation.seed)
     both = list(zip(shown["first"], shown["second"], strict=True))
     pairs = preferences(people, shown["prompt"].tolist(), both, sharpness=decided["sharpness"], seed=annotation.seed)
-    return as_records(taken_clients(preferred(pairs), corpus, privacy))
+    return as_records(selected_clients(preferred(pairs), corpus, privacy))
 
 
 def two_answers(generator: Generator, asked: list[str], annotation: Annotation) -> list[tuple[str, str]]:
     """Return two answers of the generator to each question; some may be empty."""
-    written = written_answers(
+    written = generate_answers(
         generator,
         Dialogue(chat=annotation.sampler.prompt == "chat"),
         pd.DataFrame({"prompt_id": range(len(asked)), "prompt": asked}),

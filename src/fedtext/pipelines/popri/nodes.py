@@ -36,7 +36,7 @@ from fedtext.federation.communication import Exchange
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.units import Population
 from fedtext.generation import few_shot
-from fedtext.generation.few_shot import refuse_none
+from fedtext.generation.few_shot import check_text_count
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import TrainableGenerator
@@ -74,7 +74,7 @@ def sampled_texts(
         seed=derived_seed(popri.seed, "responses", stage),
         label=label,
     )
-    few_shot.validate_written(texts, trained, label)
+    few_shot.validate_generated(texts, trained, label)
     return texts
 
 
@@ -203,7 +203,7 @@ def train_policy(
     round_number, framing = state["round"] + 1, prompt_form(popri.sampler).framing
     trained, log = train_preferences(
         generator,
-        pairs[["chosen", "rejected"]].assign(prompt=generator.beginnings(pairs["prompt"].tolist(), framing)),
+        pairs[["chosen", "rejected"]].assign(prompt=generator.completion_prompts(pairs["prompt"].tolist(), framing)),
         popri.preference,
         previous=adapter,
         seed=derived_seed(popri.seed, "preference", round_number),
@@ -293,7 +293,7 @@ def generate_guided_texts(
     *adapters: Path,
 ) -> pd.DataFrame:
     """Generate the same texts, with words as frequent as in the release."""
-    guided = generator.favouring(favoured_by(prompts, words, popri))
+    guided = generator.with_word_weights(favoured_by(prompts, words, popri))
     return generate_final_texts(guided, prompts, checkpoint, popri, chunking, *adapters)
 
 
@@ -340,7 +340,7 @@ def _selected(
     table: pd.DataFrame, embeddings: np.ndarray, released_mean: np.ndarray | None, popri: Popri
 ) -> tuple[pd.DataFrame, np.ndarray]:
     kept = final_selection(table, embeddings, released_mean, popri)
-    refuse_none(len(kept), popri.synthetic_texts)
+    check_text_count(len(kept), popri.synthetic_texts)
     return table.iloc[kept][list(SYNTHETIC_COLUMNS)].reset_index(drop=True), embeddings[kept]
 
 

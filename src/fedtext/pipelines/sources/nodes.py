@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from fedtext.corpora.clients import client_ids, taken_clients
+from fedtext.corpora.clients import client_ids, selected_clients
 from fedtext.corpora.public import public_records, stdlib_records
 from fedtext.corpora.published.loader import READERS, read_published
 from fedtext.corpora.records import RECORD_COLUMNS
@@ -26,7 +26,7 @@ LOG = logging.getLogger(__name__)
 
 def read_private_docstrings(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
     """Read records of the running interpreter's standard library, of about `corpus.max_clients` objects."""
-    return taken_clients(stdlib_records(corpus), corpus, privacy)
+    return selected_clients(stdlib_records(corpus), corpus, privacy)
 
 
 def read_private_table(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
@@ -34,7 +34,7 @@ def read_private_table(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
     records = read_table(corpus)
     validate_texts(records, str(corpus.path), corpus.text_column)
     validate_private_rows(records["text"].tolist(), corpus)
-    return taken_clients(records, corpus, privacy)
+    return selected_clients(records, corpus, privacy)
 
 
 def read_private_published(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
@@ -44,7 +44,7 @@ def read_private_published(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
     records = read_published(corpus, {**READERS, "pubmed": pubmed_rows})
     validate_texts(records, str(corpus.path), "text")
     validate_private_rows(records["text"].tolist(), corpus)
-    return taken_clients(records, corpus, privacy)
+    return selected_clients(records, corpus, privacy)
 
 
 def read_private_snapshot(corpus: Corpus, privacy: Privacy, out_dir: str) -> pd.DataFrame:
@@ -62,7 +62,7 @@ def read_private_snapshot(corpus: Corpus, privacy: Privacy, out_dir: str) -> pd.
     place = snapshot_directory(corpus.snapshot, out_dir)
     records = read_snapshot(place, corpus.config)
     records["client_id"] = client_ids(records["client_id"].tolist(), corpus.client_ids, f"snapshot {place}")
-    return taken_clients(records, corpus, privacy)
+    return selected_clients(records, corpus, privacy)
 
 
 def read_public_records(corpus: Corpus) -> pd.DataFrame:

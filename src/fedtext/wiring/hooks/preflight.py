@@ -32,9 +32,9 @@ from fedtext.params.corpus import Corpus
 from fedtext.params.generation import NAME, TEXT, TOPIC
 from fedtext.privacy.budget_guard import current
 from fedtext.privacy.tags import Tag
-from fedtext.system.errors import meant
-from fedtext.system.file_limit import refuse_without_limit
-from fedtext.system.refusal import RunRefusedError, one_or_many, unknown_parameter
+from fedtext.system.errors import did_you_mean
+from fedtext.system.file_limit import validate_file_size_limit
+from fedtext.system.refusal import RunRefusedError, refusal_for, unknown_parameter
 from fedtext.wiring.account import NodeBudgetGuard
 from fedtext.wiring.config import (
     ProjectConfigLoader,
@@ -74,7 +74,7 @@ def check_lengths(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[
         return
     length = parameters["chunking"]["length"]
     for limit in _limits(pipeline, catalog):
-        if said := limit.said_of(length):
+        if said := limit.note_for(length):
             echo(said)
         if limit.reader != DESCRIBER and isinstance(catalog.get(limit.reader), GeneratorDataset):
             for group, listed in _lists(pipeline, parameters).items():
@@ -99,11 +99,11 @@ def check_script(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[s
     elif corpus.public_path is not None and Reader.PROMPTS in found:
         texts = public_prompts(corpus, LOOKED_AT, 0)["prompt"].tolist()
     elif corpus.description is not None and Reader.DESCRIPTION in found:
-        encoder.refuse_unknown([corpus.description], "corpus.description")
+        encoder.validate_script([corpus.description], "corpus.description")
         return
     else:
         return
-    encoder.refuse_unknown(texts, f"corpus.public_path {corpus.public_path}")
+    encoder.validate_script(texts, f"corpus.public_path {corpus.public_path}")
 
 
 def _limits(pipeline: Pipeline, catalog: DataCatalog) -> Iterator[ReadingLimit]:
@@ -260,7 +260,7 @@ def check_guarded(runner: str, pipeline: Pipeline, catalog: DataCatalog) -> None
     private = sorted(name for name, privacy in classes.items() if privacy == "private")
     if not private:
         return
-    refuse_without_limit(private[0])
+    validate_file_size_limit(private[0])
     if (name := _class_name(runner)) != ResumableRunner.__name__:
         raise RunRefusedError(f"{name} guards no node, and {private[0]} is private: {RUNNERS}")
 
@@ -282,7 +282,7 @@ def check_versions(wanted: Mapping[str, str], catalog: DataCatalog) -> None:
             place = Path(str(getattr(dataset, "_filepath", "")))
             known = sorted(path.name for path in place.iterdir()) if place.is_dir() else []
             raise RunRefusedError(
-                f"--load-versions {name}:{version}: no such version; {meant(version, known, 'it has none yet')}"
+                f"--load-versions {name}:{version}: no such version; {did_you_mean(version, known, 'it has none yet')}"
             )
 
 
@@ -347,7 +347,7 @@ def check_names(given: Mapping[str, Any]) -> None:
     if strange:
         said = active_parameters()
         every = {name: said.get(name) if value is None else value for name, value in known.items()}
-        raise one_or_many("names of parameters are wrong:", [unknown_parameter(name, every) for name in strange])
+        raise refusal_for("names of parameters are wrong:", [unknown_parameter(name, every) for name in strange])
 
 
 def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:
@@ -358,7 +358,7 @@ def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:
     """
     for node in pipeline.nodes:
         for name in _given_as(node, TrainableGenerator):
-            reason = getattr(catalog.get(name), "untrainable", None)
+            reason = getattr(catalog.get(name), "training_fault", None)
             if reason is not None:
                 algorithm = (node.namespace or node.name).partition(".")[0]
                 raise RunRefusedError(
@@ -375,7 +375,7 @@ def check_follows_instructions(pipeline: Pipeline, catalog: DataCatalog) -> None
     """
     for node in pipeline.nodes:
         for name in _given_as(node, ChatGenerator):
-            reason = getattr(catalog.get(name), "unchatting", None)
+            reason = getattr(catalog.get(name), "chat_fault", None)
             if reason is not None:
                 raise RunRefusedError(
                     f"{node.name} tells the generator what to write, but '{name}' is {reason}: take one that chats "

@@ -20,15 +20,15 @@ import pandas as pd
 from plotly.graph_objects import Figure
 
 from fedtext.corpora.records import spread_samples
-from fedtext.evaluation.contamination import copied, summary
+from fedtext.evaluation.contamination import copy_masks, summary
 from fedtext.evaluation.distribution import HeldOut, fit_pca, median_distance_to_medoid
 from fedtext.evaluation.measures.distances import compared, floors
-from fedtext.evaluation.measures.known import measured_sets, of_kind
+from fedtext.evaluation.measures.known import measured_sets, measures_of_kind
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.evaluation.measures.next_token_accuracy import CROSS_ENTROPY, ranks_of
-from fedtext.evaluation.paired import compare_scored, in_order
+from fedtext.evaluation.paired import compare_scored, ordered_conditions
 from fedtext.evaluation.scoring import evenly_spaced, score_conditions
-from fedtext.generation.few_shot import draw_prompts, first_written, sampled_texts
+from fedtext.generation.few_shot import draw_prompts, first_nonempty, sampled_texts
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models.generator import Generator
 from fedtext.models.language_model import LanguageModel
@@ -77,7 +77,7 @@ def generate_untuned_texts(
         seed=derived_seed(evaluation.seed, "responses", "untuned"),
         label="texts of the untuned generator",
     )
-    return texts.iloc[first_written(texts, evaluation.texts)].reset_index(drop=True)
+    return texts.iloc[first_nonempty(texts, evaluation.texts)].reset_index(drop=True)
 
 
 def score_public_model(
@@ -144,7 +144,7 @@ def compare_accuracies(
 ) -> dict[str, Any]:
     """Compare accuracies of all conditions: their paired differences and the share of the gap closed."""
     drawn = drawn_units(private_test_sample, partition)
-    by_name = {name: conditions[name] for name in in_order(conditions)}
+    by_name = {name: conditions[name] for name in ordered_conditions(conditions)}
     ranks = ranks_of(next(iter(by_name.values())))
     return compare_scored(by_name, ranks, drawn, beside=[CROSS_ENTROPY])
 
@@ -165,7 +165,7 @@ def measure_distances(
     sets = {SYNTHETIC.name: synthetic_embeddings, PUBLIC_CONTROL.name: public_embeddings}
     smallest = min(len(rows) for rows in (*round_embeddings.values(), *sets.values()))
     held_out = HeldOut.of(private_test_embeddings, smallest_set=smallest, seed=evaluation.seed)
-    measures = of_kind(Distance, evaluation.measures)
+    measures = measures_of_kind(Distance, evaluation.measures)
     candidates = {int(name.removeprefix("round_")) - 1: rows for name, rows in round_embeddings.items()}
     return {
         "rounds": [
@@ -225,7 +225,7 @@ def draw_client_tokens(private_test: pd.DataFrame) -> Figure:
 
 def find_copies(private_train: pd.DataFrame, private_test_sample: pd.DataFrame) -> dict[str, np.ndarray]:
     """Find the held-out samples that stand in training samples, word for word or nearly."""
-    return copied(private_train["text"].tolist(), private_test_sample["text"].tolist())
+    return copy_masks(private_train["text"].tolist(), private_test_sample["text"].tolist())
 
 
 def count_copies(private_copies: dict[str, np.ndarray]) -> dict[str, Any]:

@@ -14,16 +14,16 @@ import pandas as pd
 from fedtext.corpora.records import spread_samples
 from fedtext.evaluation.classification import (
     View,
+    class_codes,
     classify_by_name,
     classify_condition,
-    codes_of,
     compare_classified,
-    judged_with_parts,
+    evaluate_with_parts,
     labelled_texts,
 )
 from fedtext.evaluation.entities import compare_entities, entity_scores
 from fedtext.evaluation.measures.downstream import UNKNOWN
-from fedtext.evaluation.paired import in_order
+from fedtext.evaluation.paired import ordered_conditions
 from fedtext.evaluation.questions import compare_questions, exercises_in, question_scores
 from fedtext.evaluation.scoring import evenly_spaced
 from fedtext.models.encoder import Encoder
@@ -59,7 +59,7 @@ def ask_after_private_text(
 
 def compare_answers(private_test_sample: pd.DataFrame, partition: Partition, **conditions: Scores) -> dict[str, Any]:
     """Compare F1 and exact match of all conditions with their intervals, and paired differences."""
-    by_name = {name: conditions[name] for name in in_order(conditions)}
+    by_name = {name: conditions[name] for name in ordered_conditions(conditions)}
     return compare_questions(by_name, drawn_units(private_test_sample, partition))
 
 
@@ -72,7 +72,7 @@ def classify_by_names(private_test_sample: pd.DataFrame, classifier: Encoder, ta
     def judged(classes: Task, view: View) -> Codes:
         return classify_by_name(view(private_test_sample), classes, classifier)
 
-    return judged_with_parts(judged, task, corpus.code_columns)
+    return evaluate_with_parts(judged, task, corpus.code_columns)
 
 
 def classify_after_texts(
@@ -91,7 +91,7 @@ def classify_after_texts(
         held_out = view(private_test_sample)
         return classify_condition(lessons, held_out, classes, classification, classifier, label="texts")
 
-    return judged_with_parts(judged, task, corpus.code_columns)
+    return evaluate_with_parts(judged, task, corpus.code_columns)
 
 
 def classify_after_private_text(
@@ -104,7 +104,7 @@ def classify_after_private_text(
     private_train: pd.DataFrame,
 ) -> Codes:
     """Classify after training on `evaluation.private_texts` samples of the private text itself: epsilon = infinity."""
-    own = private_train[codes_of(private_train["label"], task) != UNKNOWN].reset_index(drop=True)
+    own = private_train[class_codes(private_train["label"], task) != UNKNOWN].reset_index(drop=True)
     chosen = spread_samples(own, evaluation.private_texts)
 
     def judged(classes: Task, view: View) -> Codes:
@@ -112,7 +112,7 @@ def classify_after_private_text(
         held_out = view(private_test_sample)
         return classify_condition(lessons, held_out, classes, classification, classifier, label="private texts")
 
-    return judged_with_parts(judged, task, corpus.code_columns)
+    return evaluate_with_parts(judged, task, corpus.code_columns)
 
 
 def compare_classifications(
@@ -124,7 +124,7 @@ def compare_classifications(
     **conditions: Codes,
 ) -> dict[str, Any]:
     """Compare accuracy and F1 of all conditions: paired differences and the share of the gap closed."""
-    by_name = {name: conditions[name] for name in in_order(conditions)}
+    by_name = {name: conditions[name] for name in ordered_conditions(conditions)}
     drawn = drawn_units(private_test_sample, partition)
     return compare_classified(by_name, task, drawn, classification.training.kind, corpus.code_columns)
 
@@ -155,5 +155,5 @@ def compare_entity_scores(
     private_test_sample: pd.DataFrame, tagger: Tagger, partition: Partition, **conditions: Counts
 ) -> dict[str, Any]:
     """Compare macro-F1 of all conditions with its intervals."""
-    by_name = {name: conditions[name] for name in in_order(conditions)}
+    by_name = {name: conditions[name] for name in ordered_conditions(conditions)}
     return compare_entities(by_name, tagger.kinds, drawn_units(private_test_sample, partition))

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from fedtext.evaluation.private_evaluation import samples_of_each, spread_over_own
+from fedtext.evaluation.private_evaluation import evenly_spaced_by_unit, samples_per_unit
 from fedtext.evaluation.scoring import held_out_sample
 from fedtext.federation.units import Population
 from fedtext.models.encoder import Encoder
@@ -22,8 +22,8 @@ def choose_own_samples(
     private_test: pd.DataFrame, population: Population, evaluation: Evaluation, privacy: Privacy
 ) -> pd.DataFrame:
     """Choose a fixed number of samples from each test client, so that no client changes another's choice."""
-    most = samples_of_each(evaluation, max(population.test, 1))
-    return private_test.iloc[spread_over_own(unit_of(private_test, privacy.unit), most)].reset_index(drop=True)
+    most = samples_per_unit(evaluation, max(population.test, 1))
+    return private_test.iloc[evenly_spaced_by_unit(unit_of(private_test, privacy.unit), most)].reset_index(drop=True)
 
 
 def drawn_units(private_test_sample: pd.DataFrame, partition: Partition) -> np.ndarray:

@@ -17,12 +17,12 @@ from fedtext.corpora import public as corpora
 from fedtext.embedding.similarity import differences_of
 from fedtext.evaluation.judges import ModelJudge, learned_judge
 from fedtext.evaluation.measures.preferences import PAIRWISE_ACCURACY, PAIRWISE_DRAWN
-from fedtext.evaluation.membership import are_alone, attack, ceiling_of, log_ratio_margins
+from fedtext.evaluation.membership import are_independent, attack, ceiling_of, log_ratio_margins
 from fedtext.evaluation.paired import compare_scored
-from fedtext.evaluation.pairwise import by_length, mixed_margin, rightly_ordered
+from fedtext.evaluation.pairwise import correctly_ordered, length_baselines, mixture_margin
 from fedtext.evaluation.win_rate import Judge, RuleJudge, compared_answers
 from fedtext.federation.units import unit_codes
-from fedtext.generation.dialogue import embedded_answers, written_answers
+from fedtext.generation.dialogue import embedded_answers, generate_answers
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import Generator, TrainableGenerator
 from fedtext.params.conditions import LONGER, POLICY, PREFERENCES, SHORTER
@@ -65,16 +65,16 @@ def _ordered(
     differences, middles = differences_of(embedded)
     margins = scorer.rewards(differences)
     if scorer.topics is None:
-        margin = mixed_margin(margins, scorer.mixture)
+        margin = mixture_margin(margins, scorer.mixture)
     else:
         margin = np.take_along_axis(margins, scorer.topic_heads(middles)[:, None], axis=1)[:, 0]
-    return rightly_ordered(margin), rightly_ordered(margins) @ scorer.mixture
+    return correctly_ordered(margin), correctly_ordered(margins) @ scorer.mixture
 
 
 def _ordered_by_length(private_test: pd.DataFrame, rule: LengthRule) -> tuple[np.ndarray, np.ndarray]:
     """Order pairs by a length rule, returned twice: it has no random head."""
     chosen, rejected = (rule.scores(private_test[side].tolist()) for side in ("chosen", "rejected"))
-    right = rightly_ordered(chosen - rejected)
+    right = correctly_ordered(chosen - rejected)
     return right, right
 
 
@@ -87,7 +87,7 @@ def order_by_policy(
     """
     rows = pair_rows(generator, private_test, dp_ft.tokens, dialogue_of(source, chat=dp_ft.chat))
     aligned, reference = (pair_log_probs(one, rows) for one in (generator.with_adapter(policy), generator))
-    right = rightly_ordered(log_ratio_margins(aligned, reference))
+    right = correctly_ordered(log_ratio_margins(aligned, reference))
     clients, _ = pd.factorize(private_test["client_id"], sort=True)
     return compare_scored(
         {POLICY.name: _counted(right, right, 0)} | _by_length(private_test), [PAIRWISE_ACCURACY], clients
@@ -95,7 +95,7 @@ def order_by_policy(
 
 
 def _by_length(private_test: pd.DataFrame) -> dict[str, Counted]:
-    lengths = by_length(private_test["chosen"].tolist(), private_test["rejected"].tolist())
+    lengths = length_baselines(private_test["chosen"].tolist(), private_test["rejected"].tolist())
     return {
         LONGER.name: _counted(lengths["longer"], lengths["longer"], 0),
         SHORTER.name: _counted(lengths["shorter"], lengths["shorter"], 0),
@@ -115,7 +115,7 @@ def hold_out_prompts(corpus: Corpus, policies: Policies, trained: pd.DataFrame |
 
 def write_untuned_answers(generator: Generator, prompts: pd.DataFrame, source: str, policies: Policies) -> pd.DataFrame:
     """Write the generator's own answer to each prompt."""
-    return written_answers(
+    return generate_answers(
         generator,
         dialogue_of(source, chat=policies.sampler.prompt == "chat"),
         prompts,
@@ -173,7 +173,7 @@ def score_membership(
     Beside them are the pairs' units, and whether units are in training `alone` (`fedtext.evaluation.membership`).
     """
     membership = policies.membership
-    margins = {"alone": np.array(are_alone(private_train, privacy.unit))}
+    margins = {"alone": np.array(are_independent(private_train, privacy.unit))}
     form = dialogue_of(source, chat=membership.chat)
     for name, pairs in (("members", private_train), ("others", private_test)):
         drawn = stream(policies.seed, "membership", name).permutation(len(pairs))[: membership.pairs]

@@ -18,7 +18,7 @@ from fedtext.evaluation.measures.next_token_accuracy import ACCURACY
 from fedtext.evaluation.next_token import next_token_accuracy
 from fedtext.evaluation.private_evaluation import (
     FEATURES,
-    Asked,
+    EvaluationQuery,
     accuracy_release,
     classification_release,
     evaluation_ledger,
@@ -99,7 +99,7 @@ def release_test_features(
 ) -> tuple[np.ndarray, Ledger]:
     """Release the noisy sum over test clients of the mean features of their held-out text."""
     phi = _feature_map(public_embeddings, evaluation)
-    query = Asked(FEATURES, phi.dim, private_evaluation.CLIP_NORM).query_of(ledger)
+    query = EvaluationQuery(FEATURES, phi.dim, private_evaluation.CLIP_NORM).query_of(ledger)
     return release_noisy_sum(
         query.about(digest(phi.plane.axes, np.asarray([phi.gain, phi.features, phi.seed]))),
         lambda held: private_evaluation.mean_feature_blocks(held.features, held.unit, phi),
@@ -240,15 +240,15 @@ def _held(private_test_sample: pd.DataFrame, privacy: Privacy) -> tuple[np.ndarr
     return unit_of(private_test_sample, privacy.unit), holder
 
 
-def _features_query(embedding_dim: int, evaluation: Evaluation) -> Asked:
+def _features_query(embedding_dim: int, evaluation: Evaluation) -> EvaluationQuery:
     width = private_evaluation.feature_width(
         embedding_dim, features=evaluation.random_features, axes=evaluation.main_axes
     )
-    return Asked(FEATURES, width, private_evaluation.CLIP_NORM)
+    return EvaluationQuery(FEATURES, width, private_evaluation.CLIP_NORM)
 
 
-def _accuracy_query(name: str, conditions: int, clip_norm: float) -> Asked:
-    return Asked(name, 1 + 2 * conditions, private_evaluation.joint_clip_norm(clip_norm))
+def _accuracy_query(name: str, conditions: int, clip_norm: float) -> EvaluationQuery:
+    return EvaluationQuery(name, 1 + 2 * conditions, private_evaluation.joint_clip_norm(clip_norm))
 
 
 def _feature_map(public_embeddings: np.ndarray, evaluation: Evaluation) -> private_evaluation.FeatureMap:
