@@ -6,14 +6,14 @@ INSTALLED := $(VENV)/.installed
 # pip compiles what it installs on one core, which takes two minutes; all cores do it afterwards.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # A worker a core, one thread each; a file's tests stay together, since they share what they have run. Files come in the
-# order of tests/conftest.py, the longest rooms first. Python keeps what it compiled, whatever the environment says: a
+# order of tests/conftest.py, the longest first. Python keeps what it compiled, whatever the environment says: a
 # hundred processes read the same modules.
 PYTEST := FEDTEXT_PROGRESS=0 OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
-# Rooms whose tests need no model and no run, and take seconds (those of privacy take a minute).
+# Packages whose tests need no model and no run, and take seconds (those of privacy take a minute).
 QUICK := $(addprefix tests/,params system resuming corpora voting reporting)
 
-# Rooms whose work is done on a GPU where there is one.
+# Packages whose work is done on a GPU where there is one.
 COMPUTE := $(addprefix tests/,models generation training embedding evaluation voting)
 
 .PHONY: help setup run check test lint viz mlflow nightly gpu audit clean
