@@ -58,7 +58,7 @@ def gives_the_key(private_texts: np.ndarray, ledger: Ledger) -> tuple[NoiseKey, 
 
 RELEASES = {
     "a release that returns its ledger unchanged": (keeps_its_ledger, (), "nothing was released"),
-    "a fabricated Release of sensitivity 1e-9": (fabricates, (), "with 'mean' of round 1 charged, but through the"),
+    "a fabricated Release of sensitivity 1e-9": (fabricates, (), "with 'mean' of round 1 charged, but it released"),
     "a release that charges a cheaper one than the door": (fabricates, (ASKED,), "with 'mean' of round 1 charged"),
     "a stand-in ledger": (stands_in, (), "takes the ledgers 'ledger' in and gives none out"),
     "the noise key through a release": (gives_the_key, (ASKED,), "releases a NoiseKey in 'shown'"),
