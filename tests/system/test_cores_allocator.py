@@ -8,7 +8,7 @@ import sys
 import pytest
 
 SCRIPT = """
-from fedtext.system.cores import give_freed_memory_back, keep_freed_memory
+from fedtext.system.cores import return_freed_memory, keep_freed_memory
 
 def resident():
     with open("/proc/self/statm") as statm:
@@ -21,7 +21,7 @@ pinned = bytearray(b"x") * 2**20  # above them: without it the heap could simply
 full = resident()
 del blocks
 kept = resident()
-give_freed_memory_back()
+return_freed_memory()
 after = resident()
 assert full - before > 190, (before, full)
 assert kept > full - 10, (full, kept)

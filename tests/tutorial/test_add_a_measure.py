@@ -19,10 +19,10 @@ def test_a_measure_touches_four_files_and_passes_its_test(tmp_path: Path) -> Non
     run(project, "pytest", "-q", "-p", "no:cacheprovider", "tests/evaluation/measures/test_finished_texts.py")
     taken = (
         "from fedtext.evaluation.measures.known import set_measures\n"
-        "from fedtext.evaluation.measures.measure import OfTexts\n"
+        "from fedtext.evaluation.measures.measure import TextProperty\n"
         "import yaml, pathlib\n"
         "given = yaml.safe_load(pathlib.Path('conf/base/parameters/evaluation.yml').read_text())['evaluation']['measures']\n"
-        "print([one.name for one in set_measures(given.split()) if isinstance(one, OfTexts)])"
+        "print([one.name for one in set_measures(given.split()) if isinstance(one, TextProperty)])"
     )
     (project / "taken.py").write_text(taken)
     assert "finished_texts" in run(project, "taken")
