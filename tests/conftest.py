@@ -109,5 +109,5 @@ def docstrings_are_parsed_once() -> Iterator[None]:
 def in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train and decode in float32, whatever precision is faster on this machine."""
     for place in ("system.hardware", "system.precision", "models.language_model"):
-        monkeypatch.setattr(f"fedtext.{place}.bfloat16_pays", lambda device: False)
+        monkeypatch.setattr(f"fedtext.{place}.is_bfloat16_faster", lambda device: False)
     monkeypatch.setattr("fedtext.system.precision.float16_packs", lambda device: False)
