@@ -1,4 +1,4 @@
-"""Clipping: every contribution is brought to an L2 norm of at most `clip_norm` before anything else happens to it."""
+"""Clipping: every contribution is scaled to an L2 norm of at most `clip_norm` before any other computation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SLACK = 1.0 - 2.0**-30
 
 
 def clip_factors(norms: Float[np.ndarray, "*row"], clip_norm: float) -> Float[np.ndarray, "*row"]:
-    """What rows of these L2 norms are multiplied by: min(1, clip_norm / norm); 1 for a zero row.
+    """Return the factors that clip rows of these L2 norms: min(1, clip_norm / norm); 1 for a zero row.
 
     Raises:
         ValueError: `clip_norm` is not positive and finite, or a norm is NaN or infinite.
@@ -31,10 +31,10 @@ def clip_factors(norms: Float[np.ndarray, "*row"], clip_norm: float) -> Float[np
 
 
 def clip_rows(x: Float[np.ndarray, "row dim"], clip_norm: float) -> Float[np.ndarray, "row dim"]:
-    """Rows scaled down to an L2 norm of at most `clip_norm`, in double precision; shorter rows stay as they are.
+    """Clip rows to an L2 norm of at most `clip_norm`, in double precision; shorter rows stay as they are.
 
-    A row that holds NaN, an infinity or values too large to square becomes zeros: whether a release happens at all
-    must not be one client's say.
+    A row that holds NaN, an infinity or values too large to square becomes zeros: whether a release happens must not
+    depend on one client.
 
     Raises:
         ValueError: `clip_norm` is not positive and finite.
@@ -50,5 +50,5 @@ def clip_rows(x: Float[np.ndarray, "row dim"], clip_norm: float) -> Float[np.nda
 
 
 def positive_parts(x: Float[np.ndarray, "row dim"]) -> Float[np.ndarray, "row dim"]:
-    """Rows with 0 in place of every coordinate below it, -inf among them; NaN stays for `clip_rows` to silence."""
+    """Set every coordinate below 0 to 0, -inf included; `clip_rows` makes a row with NaN zeros."""
     return np.asarray(np.maximum(x, 0.0))

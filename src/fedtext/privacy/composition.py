@@ -1,4 +1,4 @@
-"""What several runs on the same private text cost together: whoever sees all of them has spent more than one budget."""
+"""Composition of several runs on the same private text: their total epsilon, which exceeds each run's budget."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fedtext.privacy.report import reported_releases
 def compose_runs(
     reports: Sequence[Mapping[str, Any]], released: Sequence[Sequence[str]], declaration: Privacy
 ) -> dict[str, Any]:
-    """Epsilon of all releases of several runs under composition, at `declaration.delta`.
+    """Compute epsilon of all releases of several runs under composition, at `declaration.delta`.
 
     Runs that released the very same bytes, and no others, count once: a repeated release is one release. Runs that
     share a part of their releases count in full, so the epsilon is an upper bound. Runs that released nothing do not
@@ -22,8 +22,8 @@ def compose_runs(
 
     Args:
         reports: Each run's privacy report (`fedtext.privacy.report.privacy_report`).
-        released: For each run the digests of what its releases gave; an empty list is never taken for another's.
-        declaration: Delta and adjacency of the total; each run must have declared them too.
+        released: For each run the digests of its released data; an empty list never equals another.
+        declaration: Delta and adjacency of the total; each run must have declared the same.
 
     Returns:
         `epsilon` (None where there is no finite one), `reason` (None where there is one), `runs` (how many counted).
