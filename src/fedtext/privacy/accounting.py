@@ -31,8 +31,8 @@ distribution on a grid by 'connect the dots' (Doroshenko et al., PETS 2022), whi
 dp_accounting composes them.
 
 A Renyi accountant at Opacus' orders is here too, only for comparison with printed numbers: it covers Gaussian releases
-under add/remove or zero_out, without sampling or with Poisson sampling. It is written here because importing Opacus
-loads torch; tests compare it with Opacus itself.
+under add/remove or zero_out, without sampling or with Poisson sampling. Opacus itself is not imported, since it loads
+torch; tests compare the two.
 """
 
 from __future__ import annotations
@@ -265,8 +265,8 @@ class SampledGaussian:
     def largest_move(self, adjacency: Adjacency) -> float:
         """Return by how many noise stddevs one unit can move the sum, given that it is sampled.
 
-        Two vectors of norm at most C are 2 C apart, two without a negative coordinate only sqrt(2) C: |x - y|^2 = |x|^2
-        + |y|^2 - 2 <x, y>, and <x, y> >= 0.
+        Two vectors of norm at most C are 2 C apart, two without a negative coordinate only sqrt(2) C:
+        |x - y|^2 = |x|^2 + |y|^2 - 2 <x, y>, and <x, y> >= 0.
         """
         if adjacency != "replace_one":
             return self.shift
@@ -348,7 +348,10 @@ def _one_way_epsilon(parts: list[tuple[Pair, int]], step: float, delta: float) -
 
 
 def _on_grid(out: HalfProfile, back: HalfProfile, step: float) -> Any:
-    """Build the loss distribution on multiples of `step` whose profile joins the pair's by chords, so is never below it."""
+    """Build the privacy loss distribution on multiples of `step`, by 'connect the dots'.
+
+    Its profile joins points of the pair's profile by chords, so it is never below it.
+    """
     from dp_accounting.pld.pld_pmf import DensePLDPmf
 
     highest, lowest = math.ceil(out.top / step), -math.ceil(back.top / step)
@@ -390,7 +393,7 @@ def rdp_epsilon(releases: Iterable[SampledGaussian], delta: float) -> float:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Silence `dp_accounting`'s warnings of every order that it leaves out, which do not affect the result's validity."""
+    """Silence `dp_accounting`'s warnings of every order that it leaves out: the result stays a valid bound."""
     log = logging.getLogger("absl")
     before, log.disabled = log.disabled, True
     try:

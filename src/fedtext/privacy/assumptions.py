@@ -97,7 +97,7 @@ def _own(ledger: Ledger) -> list[str]:
 
 
 def _insider(ledger: Ledger) -> list[str]:
-    """Return what a contributor of a noise share learns; with parties, epsilon against the one that knows most noise."""
+    """Return what a contributor of a noise share learns; with parties, epsilon against the best informed of them."""
     if not ledger.parties:
         return [_INSIDER]
     shares = {release: len(release.parties or ledger.parties) for release in ledger.releases if not release.secret_draw}

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Int
 
 MIN_UNITS = 20  # an aggregate of fewer is not shown
-ROUND_TO = 10  # and larger ones only to so many
+ROUND_TO = 10  # larger ones are rounded to multiples of it
 
 
 def round_counts(units: Int[np.ndarray, " ..."]) -> Int[np.ndarray, " ..."]:
