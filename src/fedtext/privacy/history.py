@@ -47,7 +47,9 @@ class History:
         return self._read(self._roots[0])
 
     def entries(self) -> tuple[Spent, ...]:
-        """Return all entries, each once, in the order in which they were made; `Spent.elsewhere` names other data roots.
+        """Return all entries, each once, in the order in which they were made.
+
+        `Spent.elsewhere` marks those of other data roots.
 
         Raises:
             RunRefusedError: a history cannot be read, or has lost entries.

@@ -118,7 +118,7 @@ class Release(Parameters):
         return self.noise_stddev / self.sensitivity
 
     def stream_name(self) -> str:
-        """Return the name of the release's random streams: all fields but `non_negative`, which only affects the cost.
+        """Return the name of the release's random streams: all fields but `non_negative`, which affects the cost only.
 
         Noise is bound to the sum it hides as well, so two releases that are equal otherwise share no noise that their
         difference could cancel.
@@ -126,7 +126,7 @@ class Release(Parameters):
         return self.model_dump_json(exclude={"non_negative"})
 
     def as_sampled(self, *, watched: bool = False) -> SampledGaussian:
-        """Return the release as the accountant's type; sampling that the server observes (`watched`) amplifies nothing."""
+        """Return the release as the accountant's type; sampling that the server watched counts as none."""
         shift = priced_shift(self.sensitivity / self.noise_stddev)
         watched = watched and not self.secret_draw
         sampling: Sampling = "full" if watched else self.sampling
@@ -248,7 +248,7 @@ class Ledger(Parameters):
 
     @property
     def partition(self) -> str:
-        """Digest of the partition of units among parties, equal for ledgers with the same one; empty without parties."""
+        """Digest of the partition of units among parties: equal for equal partitions, empty without parties."""
         return partition(self.parties, self.deal)
 
     @property

@@ -197,7 +197,10 @@ def _rounding_randomness(
 
 
 def _is_below(key: NoiseKey, first: int, exponent: Fraction, factor: Fraction, stream: tuple[str, ...]) -> bool:
-    """Return True if the real 0.first... (64 bits, then those of `stream`) is below factor * exp(-exponent), exactly."""
+    """Return True if a uniform real is below factor * exp(-exponent), exactly.
+
+    Its first 64 bits are those of `first`; the bits of `stream` follow.
+    """
     further = 0
     while True:
         tail = int.from_bytes(keyed_bytes(key, further, stream), "big")

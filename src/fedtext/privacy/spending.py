@@ -304,7 +304,10 @@ def not_yet_made(history: Sequence[Spent], ledger: Ledger, rules: Rules) -> list
 
 
 def spent_on(history: Sequence[Spent], ledger: Ledger, rules: Rules, promise: Promise) -> list[str]:
-    """Describe in words the releases of the ledger's clients: each name, how many, and their epsilon under a promise."""
+    """Describe in words the releases of the ledger's clients: each name, how many, and their epsilon.
+
+    The epsilon is that of the releases of one name alone, under the promise.
+    """
     return _on([entry for entry in history if _is_of(entry, ledger, rules)], ledger, rules, promise)
 
 
