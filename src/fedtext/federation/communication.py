@@ -9,7 +9,7 @@ UP_BYTES = 8  # a coordinate of the secure sum, an integer modulo 2^64
 
 
 class Exchange(BaseModel):
-    """What a client of an algorithm downloads and uploads each time that it is queried.
+    """The floats that a client downloads and uploads each time that it is queried.
 
     `exchanges` is how often a client is queried in the whole run, a mean where clients are sampled; `variant` names the
     algorithm's variant.

@@ -29,7 +29,7 @@ from fedtext.system.errors import InputError
 from fedtext.system.threads import arrays_over_cores
 
 NEGLIGIBLE = 1e-9  # nats of epsilon: far below the digits that any report shows
-_TERMS = 2**16  # of a bound's sum, added up one by one: a billion clients' would fill the memory
+_TERMS = 2**16  # of a bound's sum that are added one by one; more would fill the memory
 
 
 @dataclass(frozen=True)
@@ -243,12 +243,12 @@ def share_divergence(stddev_on_grid: float, shares: int, dim: int) -> float:
         )
     k = np.arange(1, min(shares, _TERMS))
     terms = np.exp(-2.0 * math.pi**2 * variance * k / (k + 1))
-    further = (shares - 1 - len(k)) * terms[-1:].sum()  # they fall with k
+    further = (shares - 1 - len(k)) * terms[-1:].sum()  # terms decrease with k
     return float(dim * 10.0 * (terms.sum() + further))
 
 
 _CELLS = 2**18  # coordinates that are clipped and rounded in one go
-# Coordinates of a message that is worth a core of its own, and of which memory holds a few for each core.
+# Widths at which a message is worth a core of its own, and memory holds a few messages for each core.
 _LONG = range(2**16, 2**22)
 
 

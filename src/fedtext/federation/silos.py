@@ -22,7 +22,7 @@ from fedtext.seeding import derived_seed, stream
 from fedtext.system.errors import InputError, did_you_mean
 
 STRONG, WEAK = "strong silo", "weak silo"
-_WHERE = {"path", "snapshot", "config", "silo_column"}  # with `naming`: whose record is, and in which silo
+_WHERE = {"path", "snapshot", "config", "silo_column"}  # with `naming`: these decide a record's client and silo
 
 
 def silo_name(client: str, groups: int | None) -> str:

@@ -92,7 +92,7 @@ class Block(NamedTuple):
     """Contributions of some units, at most one row each.
 
     Attributes:
-        unit: Codes of the units (`fedtext.federation.private_samples.unit_codes`); no unit comes twice in a release.
+        unit: Codes of the units (`unit_codes`, `record_codes`); no unit comes twice in a release.
         rows: Their contributions, not yet clipped.
     """
 

@@ -295,7 +295,7 @@ def composed_epsilon(releases: Iterable[SampledGaussian], *, delta: float, adjac
 @lru_cache(maxsize=4096)
 def _composed_epsilon(kinds: tuple[SampledGaussian, ...], delta: float, adjacency: Adjacency) -> float:
     sampled = [kind for kind in kinds if kind.amplified and kind.shift <= _LARGEST_SHIFT]
-    others = [kind for kind in kinds if kind not in sampled]  # sampling only helps: without it a release costs more
+    others = [kind for kind in kinds if kind not in sampled]  # without sampling the cost is higher
     unsampled = math.sqrt(sum(kind.rounds * kind.largest_move(adjacency) ** 2 for kind in others))
     if not sampled:
         return gaussian_epsilon(unsampled, delta) if unsampled else 0.0
@@ -311,7 +311,7 @@ def _composed_epsilon(kinds: tuple[SampledGaussian, ...], delta: float, adjacenc
         parts.append((gaussian_pair(unsampled), 1))
     step = _grid_step(parts)
     epsilon = _one_way_epsilon(parts, step, delta)
-    if adjacency == "replace_one":  # every pair is its own mirror image
+    if adjacency == "replace_one":  # both directions are the same
         return epsilon
     return max(epsilon, _one_way_epsilon([(pair[::-1], rounds) for pair, rounds in parts], step, delta))
 

@@ -7,8 +7,8 @@ from jaxtyping import Float
 
 from fedtext.system.errors import InputError
 
-# Squares are summed 2^22 at a time, so that norms in double precision err by less than 2^-30 whatever the width: with
-# this shrinkage the bound is a true one.
+# Squares are summed 2^22 at a time, so that norms in double precision have a relative error below 2^-30 at any width.
+# Rows are clipped to `_SLACK` times the limit, so that the limit holds in spite of that error.
 _PART = 2**22
 _SLACK = 1.0 - 2.0**-30
 
@@ -39,7 +39,7 @@ def clip_rows(x: Float[np.ndarray, "row dim"], clip_norm: float) -> Float[np.nda
     Raises:
         ValueError: `clip_norm` is not positive and finite.
     """
-    wide = np.array(x, dtype=np.float64, order="C")  # one row after the other: a norm's bits are its own row's
+    wide = np.array(x, dtype=np.float64, order="C")  # row by row: a norm's bits do not depend on other rows
     with np.errstate(over="ignore", invalid="ignore"):
         parts = (wide[:, first : first + _PART] for first in range(0, max(wide.shape[1], 1), _PART))
         norms = np.sqrt(sum(np.einsum("ij,ij->i", part, part) for part in parts))

@@ -39,7 +39,7 @@ def compose_runs(
     if kinds - {(declaration.delta, declaration.adjacency, declaration.unit)}:
         return _unpriced("they declare different deltas, adjacencies or units", different)
     releases = [release for report in different.values() for release in reported_releases(report)]
-    if len({report.get("partition") for report in different.values()}) > 1:  # one's parties may share units with others
+    if len({report.get("partition") for report in different.values()}) > 1:  # parties of two may share units
         releases = [release.model_copy(update={"parties": None}) for release in releases]
     population = max((report["population"] for report in different.values()), default=1)
     ledger = Ledger(declaration=declaration, population=population, releases=tuple(releases))

@@ -66,7 +66,7 @@ class History:
         found: dict[tuple[object, ...], Spent] = {}
         for _, path, entry in told:
             found.setdefault(entry.key, entry.model_copy(update={"elsewhere": path}))
-        return tuple((found | here).values())  # in the registry's order, as they stand here
+        return tuple((found | here).values())  # in the registry's order, with this root's contents
 
     def add(self, entry: Spent, judge: Callable[[], None] = lambda: None) -> bool:
         """Write `entry` wherever it is missing; return True if it was new here.
@@ -125,7 +125,7 @@ class History:
         is_new = all(entry.key != one.key for one in (*known, *lost))
         entries = (*known, *lost, *([entry] if is_new else []))
         if self._registry is not None:
-            self._registry.add(root, entries)  # first: a release must be in the file before it is returned
+            self._registry.add(root, entries)  # first: it must hold all that a history holds
         if entries != known:
             write_text(root / FOLDER / FILE, "".join(_lines(entries)))
         return is_new

@@ -211,7 +211,7 @@ def banded_factor(workload: Float[np.ndarray, "round round"], bands: int) -> Flo
     def value_and_slope(x: Float[np.ndarray, " entry"]) -> tuple[float, Float[np.ndarray, " entry"]]:
         raw, norms = _assembled(x, free)
         error, slope = _squared_error(raw / norms, workload)
-        # through the normalisation of the columns
+        # chain rule through the normalisation of the columns
         slope = (slope - raw / norms * (slope * raw / norms).sum(axis=0)) / norms
         return error / rounds, slope[free] / rounds
 

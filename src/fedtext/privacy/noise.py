@@ -163,7 +163,7 @@ def _accepted_of(
     octave = np.bitwise_count((octave_word - one) & ~octave_word).astype(np.uint64)
     position = (said >> np.uint64(17)) & ((one << bits) - one)
     magnitude = (octave << bits) | position
-    # Sixteen zeros are the cut tail; a negative zero would count zero twice.
+    # Sixteen zero bits are the cut tail; accepting a negative zero would give zero twice its probability.
     legal = np.flatnonzero((octave_word != 0) & ((magnitude != 0) | (sign == 0)))
     heads = _rounding_randomness(key, stddev, uniform[legal], magnitude[legal], octave[legal], first + legal, stream)
     signed = magnitude[legal][heads].astype(np.int64)

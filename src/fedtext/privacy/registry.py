@@ -42,8 +42,8 @@ from fedtext.system.locks import locked
 from fedtext.system.refusal import RunRefusedError
 
 SIZE = 2048
-TELLING_TEXT = 24  # characters
-TELLING_NUMBER = 7  # digits
+TELLING_TEXT = 24  # characters: the least that identify a unit
+TELLING_NUMBER = 7  # digits: the least that identify a client
 _WORD = 8  # bytes of a kept digest
 
 
@@ -262,7 +262,7 @@ class Registry:
 def _read(file: Path) -> DataRoot:
     try:
         return DataRoot.model_validate_json(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # pydantic's too
+    except (OSError, ValueError):  # pydantic's ValidationError is a ValueError
         raise _damaged(file) from None
 
 

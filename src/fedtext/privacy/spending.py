@@ -32,7 +32,7 @@ from fedtext.system.errors import InputError
 
 
 class Rules(NamedTuple):
-    """How a run tells units apart, as digests: an earlier run may have used other rules.
+    """The digests of a run's rules for telling units apart: an earlier run may have used other rules.
 
     Attributes:
         split: Digest of the rules for clients and for the training clients among them.

@@ -36,7 +36,7 @@ def herd(
     kept = []
     for s in range(shards):
         rows = np.arange(s, len(features), shards)
-        share = count // shards + (s < count % shards)  # never more than the shard has: it is cut the same way
+        share = count // shards + (s < count % shards)  # at most the shard's size, which is divided the same way
         kept.append(rows[_herd_shard(features[rows], target, share)])
     return np.sort(np.concatenate(kept)) if kept else np.zeros(0, dtype=np.int64)
 
