@@ -34,11 +34,15 @@ _TERMS = 2**16  # of a bound's sum that are added one by one; more would fill th
 
 @dataclass(frozen=True)
 class PlannedSum:
-    """The public facts of one noisy sum: `release` is charged to the ledger; the rest is in grid points unless stated.
+    """The public facts of one noisy sum.
 
-    `step` is the grid's (units of the sum), `stddev_on_grid` the standard deviation of one draw of noise, `draws` the
-    most draws that are added (one, or one a data holder under local noise), `contributors` the most units that may
-    contribute.
+    Attributes:
+        query: The query of the sum.
+        release: The release that the ledger is charged with.
+        step: The grid's step, in units of the sum.
+        stddev_on_grid: Standard deviation of one draw of noise, in grid points.
+        draws: The most draws of noise that are added: one, or one a data holder under local noise.
+        contributors: The most units that may contribute.
     """
 
     query: Query

@@ -106,11 +106,15 @@ NO_LOTS = "no lots"
 
 @dataclass(frozen=True)
 class PrivateSamples:
-    """Private samples as the clients hold them: `unit[s]` and `label[s]` are the unit and the class of sample s.
+    """Private samples as the clients hold them. Units are given by their codes (fedtext.federation.units).
 
-    Units are given by their codes (fedtext.federation.units). `enrolled` are all that may be sampled, those without a
-    sample among them. `label` is -1 for a sample of no declared class; such a sample contributes nothing. `holder[s]`
-    is the code of the data holder, a client or a party, that sends for the unit; None: every unit is its own holder.
+    Attributes:
+        features: One embedding, or other vector, a sample.
+        unit: The unit of each sample.
+        label: The class of each sample; -1 for a sample of no declared class, which contributes nothing.
+        enrolled: All units that may be sampled, those without a sample among them.
+        holder: The data holder, a client or a party, that sends for each sample's unit; None: every unit is its own
+            holder.
     """
 
     features: Shaped[np.ndarray, "sample dim"]

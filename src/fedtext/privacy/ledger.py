@@ -77,14 +77,25 @@ class BudgetExceeded(InputError):  # noqa: N818 - it is the outcome of a check, 
 class Release(Parameters):
     """One noisy release of a sum of bounded contributions.
 
-    `sensitivity` is the largest L2 norm of one unit's contribution: the most by which zero_out and add_remove move the
-    sum. replace_one can move it by twice that, or by sqrt(2) times if contributions are `non_negative` (counts, votes:
-    two such vectors are never more than a right angle apart), which the ledger takes into account. `noise_stddev`, in
-    the same unit, is the noise that may be relied on (the noise that is left if declared dropouts happen). `steps`
-    equal releases may share an entry, and one entry may cover `rounds` rounds whose releases are one mechanism: that
-    changes no privacy cost. `secret_draw`: a local query of one party, which samples its own units and adds the noise
-    before any other party sees a value, so that sampling amplifies under local noise too; the server sees the result
-    and its sender. `parties` names the parties that took part and are charged; None: all.
+    Attributes:
+        name: The query's name.
+        round: The round of the release.
+        mechanism: The mechanism in words.
+        sensitivity: The largest L2 norm of one unit's contribution: the most by which zero_out and add_remove move the
+            sum. replace_one can move it by twice that, or by sqrt(2) times if contributions are `non_negative`, which
+            the ledger takes into account.
+        noise_stddev: The standard deviation of the noise that may be relied on (that which is left if declared dropouts
+            happen), in the unit of `sensitivity`.
+        sampling: How units are sampled.
+        rate: The sampling rate.
+        unit: The unit of privacy.
+        steps: How many equal releases share this entry.
+        rounds: How many rounds one release covers, where their releases are one mechanism; it changes no privacy cost.
+        non_negative: No contribution has a coordinate below 0 (counts, votes): two such vectors are never more than a
+            right angle apart.
+        secret_draw: A local query of one party, which samples its own units and adds the noise before any other party
+            sees a value, so that sampling amplifies under local noise too. The server sees the result and its sender.
+        parties: Names of the parties that took part and are charged; None: all.
     """
 
     name: str
@@ -158,17 +169,24 @@ class Plan(Parameters):
 
 
 class Ledger(Parameters):
-    """All reads of a run's private data under one declaration; `population` is the public number of units.
+    """All reads of a run's private data under one declaration.
 
-    `part` names whose data they are: the training clients' or the test clients'. `planned` holds the releases that the
-    run was opened for (None: it was not opened by a plan). Nothing else can be charged: a release must be of a planned
-    name and round, at the planned noise. `planned_unaccounted`: the plan also includes a read of private data without a
-    mechanism.
-
-    `parties` are all data holders of the units, each with its own budget, none above the declared epsilon; empty: the
-    ledger does not tell them apart. `deal` names the partition rule of the units among them, where runs may have
-    several for the same names. The declared delta holds for every party. `enrolled` is the public number of units where
-    parties are accounted as larger than they are, so that their populations add up to more.
+    Attributes:
+        declaration: The run's declared privacy parameters; its delta holds for every party.
+        population: The number of units that accounting uses; it is public.
+        part: The clients whose data are read: training or test clients.
+        parties: All data holders of the units, each with its own budget, none above the declared epsilon; empty: the
+            ledger does not tell them apart.
+        deal: The name of the rule that partitions the units among the parties, where runs may have several for the same
+            names.
+        enrolled: The public number of units, where parties are accounted as larger than they are, so that their
+            populations add up to more.
+        planned: The releases that the run was opened for; None: it was not opened by a plan. Nothing else can be
+            charged: a release must be of a planned name and round, at the planned noise.
+        planned_unaccounted: The plan also includes a read of private data without a mechanism.
+        releases: The releases charged so far.
+        unaccounted: The reads without a mechanism so far.
+        evaluation_only: The held-out evaluations so far.
     """
 
     declaration: Privacy

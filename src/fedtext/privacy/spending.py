@@ -65,18 +65,29 @@ class Promise(NamedTuple):
 
 
 class Spent(Parameters):
-    """The record of one release of private data, or of one read without a mechanism.
+    """The entry of one release of private data, or of one read without a mechanism.
 
-    `release` is the release as charged, None for a read without a mechanism (`reason`). A release of several rounds has
-    a record for each. `receipt` is equal for equal noisy sums. `part` are the clients whose data were used, and `split`
-    is the digest of how clients were told apart: under another split they may be other people. `spans` is the digest of
-    how texts were cut into records: under another one, records are others. `budget` is the run's declared epsilon,
-    `allowed` the declared limit of all releases together; None where none was refused, on a public corpus or under an
-    infinite total (parameters decide which, `fedtext.privacy.allowance`). `budgets` are those of parties, by name, that
-    had less than the run. `draw` names the sample of units: samples of two different names are independent; empty:
-    unknown. `partition` is the digest of how the run's parties divided the units (`Ledger.partition`); empty: it did
-    not tell them apart. `elsewhere` is the data root where the release was made, if it is another than the one being
-    read.
+    A release of several rounds has an entry for each.
+
+    Attributes:
+        node: The Kedro node that made it.
+        release: The release as charged; None for a read without a mechanism.
+        reason: Why private data were read without a mechanism.
+        round: The round of this entry.
+        receipt: A keyed digest, equal for equal noisy sums.
+        part: The clients whose data were used.
+        split: Digest of how clients were told apart: under another split they may be other people.
+        adjacency: The run's declared adjacency.
+        delta: The run's declared delta.
+        budget: The run's declared epsilon.
+        allowed: The declared limit of all releases together; None where none was refused, on a public corpus or under
+            an infinite total (parameters decide which, `fedtext.privacy.allowance`).
+        partition: Digest of how the run's parties divided the units (`Ledger.partition`); empty: it did not tell them
+            apart.
+        draw: The name of the sample of units: samples of two different names are independent; empty: unknown.
+        spans: Digest of how texts were cut into records: under another one, records are others.
+        budgets: The budgets of parties, by name, that had less than the run.
+        elsewhere: The data root where the entry was made, if it is another than the one being read.
     """
 
     node: str
@@ -120,7 +131,7 @@ class Spent(Parameters):
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The record's identity: equal for repetitions of one release."""
+        """The entry's identity: equal for repetitions of one release."""
         return (self.release, self.reason, self.round, self.receipt, self.part)
 
 
