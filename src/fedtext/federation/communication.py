@@ -1,4 +1,4 @@
-"""What one client exchanges with the server, and the seconds both sides take: a row of POPri's Table 2."""
+"""Communication cost: what one client exchanges with the server, and both sides' seconds, as in POPri's Table 2."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ UP_BYTES = 8  # a coordinate of the secure sum, an integer modulo 2^64
 
 
 class Exchange(BaseModel):
-    """What an algorithm's clients exchange, each time that one is asked.
+    """The floats that a client downloads and uploads each time that it is queried.
 
-    `exchanges` is how often that is in the whole run, a mean where clients are drawn; `variant` says which form of the
-    algorithm it is of.
+    `exchanges` is how often a client is queried in the whole run, a mean where clients are sampled; `variant` names the
+    algorithm's variant.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -24,10 +24,11 @@ class Exchange(BaseModel):
 
 
 class Cost(BaseModel):
-    """One row. Floats and client seconds are per client and exchange, server seconds per round; None is not measured.
+    """One row of the table: floats and client seconds per client and exchange, server seconds per round.
 
-    `algorithm` is the title of the algorithm that was run, empty in a published row; `exchanges` is how often a client
-    is asked in the whole run, a mean where it is drawn; `hardware` says what the seconds were measured on.
+    None means not measured. `algorithm` is the title of the algorithm that was run, empty in a published row.
+    `exchanges` is how often a client is queried in the whole run, a mean where clients are sampled. `hardware` names
+    the machine on which the seconds were measured.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -43,7 +44,7 @@ class Cost(BaseModel):
 
     @classmethod
     def of(cls, title: str, exchange: Exchange) -> Cost:
-        """The row of an algorithm that was run, by its title."""
+        """Return the row of an algorithm that was run, by its title."""
         method = f"{title}, {exchange.variant}" if exchange.variant else title
         return cls(method=method, algorithm=title, **exchange.model_dump(exclude={"variant"}))
 

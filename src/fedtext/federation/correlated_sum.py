@@ -1,15 +1,16 @@
-"""Sums of many rounds whose noise is correlated: the door out of a client for a whole run, priced and charged once.
+"""Sums of many rounds with correlated noise: the release mechanism of a whole run, charged once.
 
 With X_t the sum of the clients' clipped, quantised contributions of round t, and a factorisation W = B C
-(fedtext.privacy.matrix_mechanism), what leaves is C X + Z: each row as soon as its last round is over, with independent
-discrete Gaussian noise Z. The server reads W X + B Z = B (C X + Z), which is post-processing. Nothing is approximated:
-X is integer on the clients' grid and C on its own, so C X is integer on the product of the two, where Z is drawn.
-(Adding C^-1 Z to X_t instead needs no earlier sums, but C^-1 is no integer matrix, and a grid plus real multiples of
-discrete noise is no mechanism that has been analysed. docs/decisions/0006.)
+(fedtext.privacy.matrix_mechanism), C X + Z is released: each row as soon as its last round is over, with independent
+discrete Gaussian noise Z. The server computes W X + B Z = B (C X + Z), which is post-processing. The arithmetic is
+exact: X is integer on the clients' grid and C on its own, so C X is integer on the product of the two, where Z is
+drawn. (Adding C^-1 Z to X_t instead needs no earlier sums, but C^-1 is no integer matrix, and no published analysis
+covers a grid plus real multiples of discrete noise. docs/decisions/0006.)
 
-So whoever adds up the clients' messages keeps the rows that have begun and are not complete: `open_sums`, at most the
-bands of C less one, or log2 T of a tree. Weights are integers and sums are modular, so that secret shares of messages
-can be weighted and kept as well as messages can, and no party need see a sum. They are as private as the messages.
+The aggregator of the clients' messages therefore keeps the rows that have begun and are not complete: `open_sums`, at
+most the number of bands of C less one, or log2 T for a tree. Weights are integers and sums are modular, so secret
+shares of messages can be weighted and kept instead of messages, and no party need see a sum. Open sums are as private
+as the messages.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from fedtext.system.errors import InputError
 
 @dataclass(frozen=True)
 class CorrelatedRound:
-    """What a round gives: `released` rows (for the server), `open_sums` (private, for the next round), the ledger."""
+    """A round's result: `released` rows (for the server), `open_sums` (private, for the next round), the ledger."""
 
     released: Float[np.ndarray, "row dim"]
     open_sums: Int64[np.ndarray, "open dim"]
@@ -58,7 +59,7 @@ class CorrelatedRound:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """All that is public of a run: `release` is charged once; `messages` is one round's plain sum on the clients' grid.
+    """The public facts of a run: `release` is charged once; `messages` is one round's plain sum on the clients' grid.
 
     Released values are multiples of `messages.step` x `weight_step`, with noise of `stddev_on_grid` such grid points.
     """
@@ -70,7 +71,7 @@ class PlannedRun:
 
     @property
     def step(self) -> float:
-        """Of the released values."""
+        """The grid step of the released values."""
         return self.messages.step * self.factorisation.weight_step
 
     @property
@@ -84,16 +85,16 @@ class PlannedRun:
 def planned_run(
     query: Query, factorisation: Factorisation, declaration: Privacy, population: int, parties: int | None = None
 ) -> PlannedRun:
-    """What the rounds of `correlated_sum` will do, and the one release that pays for all of them.
+    """Compute the grid, noise and single release of all rounds of `correlated_sum`.
 
     All released rows together are one Gaussian: a client moves C X by at most `factorisation.sensitivity` times its
-    largest contribution, however it and others react to what was released before (Denisov et al., NeurIPS 2022,
-    Theorem 2.1). `query.noise_multiplier` is the noise's deviation over that. Every round's query plans the same run.
-    Weights are at least 0, so what is non-negative before them is so after them.
+    largest contribution, even if contributions adapt to earlier releases (Denisov et al., NeurIPS 2022, Theorem 2.1).
+    `query.noise_multiplier` is the noise's standard deviation over that. The query of every round gives the same plan.
+    Weights are at least 0, so non-negative contributions stay non-negative.
 
     Raises:
-        ValueError: sampling is declared (a schedule is kept instead, and amplifies nothing) or aggregation is local
-            (rows weight sums, which no client holds), a grid is impossible, or a row could wrap around.
+        ValueError: sampling is declared (units follow a schedule instead, without amplification) or aggregation is
+            local (rows weight sums, which no client holds), a grid is impossible, or a row could wrap around.
     """
     if declaration.sampling != "full" or declaration.aggregation == "local":
         raise InputError(
@@ -121,25 +122,25 @@ def correlated_sum(
     ledger: Ledger,
     key: NoiseKey,
 ) -> CorrelatedRound:
-    """Round `query.round` of a planned run: the rows that it completes, noised, and those that stay open.
+    """Release the noisy rows that round `query.round` completes, and keep the rows that stay open.
 
-    The mechanism itself draws whose turn it is among the enrolled units (`scheduled`) and gives `blocks_of` their
-    samples, so that none takes part more often than was priced; each contribution is clipped here. Round 1 charges the
-    ledger for the whole run; later rounds ask for the ledger that paid. The same call gives the same bytes.
+    The mechanism itself selects the units scheduled for this round (`scheduled`) and passes their samples to
+    `blocks_of`, so that no unit takes part more often than was accounted for; each contribution is clipped here. Round
+    1 charges the ledger for the whole run; later rounds need the charged ledger. The same call gives the same bytes.
 
     Args:
         query: As `planned_run` planned it; its round counts from 1.
-        factorisation: Of the run.
-        blocks_of: What the units of given samples contribute, not yet clipped, at most one row a unit.
-        samples: What all units hold.
-        open_sums: What the round before left open; private.
-        ledger: What pays, or has paid.
-        key: The run's secret.
+        factorisation: The run's factorisation W = B C.
+        blocks_of: Computes the contributions of units from their samples, not yet clipped, at most one row a unit.
+        samples: The samples of all units.
+        open_sums: The open rows of the round before; private.
+        ledger: The ledger to charge (round 1), or the charged one.
+        key: The run's secret noise key.
 
     Raises:
-        BudgetExceeded: the ledger cannot pay; nothing has been read.
-        ValueError: the ledger has not paid for this very run, the open sums are not those of the round before, a block
-            is malformed, or a client answers that was not asked.
+        BudgetExceeded: the release would overdraw the budget; no private value has been read.
+        ValueError: the ledger was not charged for this very run, the open sums are not those of the round before, a
+            block is malformed, or a client contributes that is not scheduled.
     """
     part, name, round = taking_part(ledger, query.parties), query.name, query.round
     plan = planned_run(query, factorisation, ledger.declaration, part.population, len(part.parties) or None)
@@ -183,7 +184,7 @@ def _paid(ledger: Ledger, release: Release, round: int) -> Ledger:
 def _noised(
     rows: Int64[np.ndarray, "row dim"], plan: PlannedRun, key: NoiseKey, hidden: tuple[str, ...]
 ) -> Float[np.ndarray, "row dim"]:
-    """As in `secure_sum.release_noisy_sum`, the noise is bound to the very sums it hides."""
+    """Add noise that is bound to the very sums it hides, as in `secure_sum.release_noisy_sum`."""
     noise = discrete_gaussian(key, stddev_on_grid=plan.stddev_on_grid, size=rows.size, stream=hidden).reshape(
         rows.shape
     )

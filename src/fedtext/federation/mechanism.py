@@ -1,7 +1,7 @@
-"""The mechanism of one noisy sum: its public facts, and the message that each unit sends.
+"""The mechanism of one noisy sum: its public facts, and the message of each unit.
 
-- The public facts of one noisy sum, fixed before a private value is read: grid, sensitivity, noise, message size.
-- What each unit sends to a door: its clipped contribution on the grid, by coins of its own, or zeros.
+- The public facts are fixed before a private value is read: grid, sensitivity, noise, message size.
+- A unit's message is its clipped contribution, rounded to the grid with the unit's own randomness, or zeros.
 """
 
 from __future__ import annotations
@@ -29,15 +29,20 @@ from fedtext.system.errors import InputError
 from fedtext.system.threads import arrays_over_cores
 
 NEGLIGIBLE = 1e-9  # nats of epsilon: far below the digits that any report shows
-_TERMS = 2**16  # of a bound's sum, added up one by one: a billion clients' would fill the memory
+_TERMS = 2**16  # of a bound's sum that are added one by one; more would fill the memory
 
 
 @dataclass(frozen=True)
 class PlannedSum:
-    """One noisy sum. `release` is what the ledger is charged; the rest is in grid points unless said otherwise.
+    """The public facts of one noisy sum.
 
-    `step` is the grid's (units of the sum), `stddev_on_grid` the deviation of one draw of noise, `draws` the most that
-    are added (one, or one a holder under local noise), `contributors` the most units that may contribute.
+    Attributes:
+        query: The query of the sum.
+        release: The release that the ledger is charged with.
+        step: The grid's step, in units of the sum.
+        stddev_on_grid: Standard deviation of one draw of noise, in grid points.
+        draws: The most draws of noise that are added: one, or one a data holder under local noise.
+        contributors: The most units that may contribute.
     """
 
     query: Query
@@ -67,14 +72,14 @@ class PlannedSum:
 
 
 def planned_sum(query: Query, declaration: Privacy, population: int, parties: int | None = None) -> PlannedSum:
-    """What `fedtext.federation.secure_sum.release_noisy_sum` will do, and charge, for this query.
+    """Compute the plan of `fedtext.federation.secure_sum.release_noisy_sum` for this query.
 
-    Under `secure` the noise drawn is wider by 1 / sqrt(honest_fraction): what is priced is left when the other shares
-    are missing. Noise, or a share of it, is added by each holder: by so many `parties`, or by whom the declaration says
-    (`fedtext.federation.private_samples`).
+    Under `secure` the noise drawn is wider by 1 / sqrt(honest_fraction): the accounted noise remains when the other
+    shares are missing. Each data holder adds noise, or a share of it: as many as `parties`, or as the declaration
+    implies (`fedtext.federation.private_samples`).
 
     Raises:
-        ValueError: what `planned_release` refuses, or noise that cannot be drawn exactly.
+        ValueError: `planned_release` raises it, or the noise cannot be drawn exactly.
     """
     declaration = _as_asked(query, declaration)
     release, step = planned_release(query, declaration, population), grid_step(query.clip_norm, query.dim)
@@ -97,18 +102,18 @@ def planned_sum(query: Query, declaration: Privacy, population: int, parties: in
 def planned_release(
     query: Query, declaration: Privacy, population: int, correlation: Factorisation | None = None
 ) -> Release:
-    """What the ledger is opened for and, once the query is asked, charged: the one place where a release is written.
+    """Build the release of a query: the ledger is opened for it and later charged with it.
 
-    Sensitivity is the L2 norm one contribution can have on the grid, `clip_norm + step sqrt(dim)`; noise_stddev is
-    `noise_multiplier` times that, so the multiplier asked for is the multiplier kept. Under `local` the server sees
-    each message and who sent it, so a message is priced alone and client sampling amplifies nothing. A query with a
-    batch draws for itself; one of many steps pays for all of them; a party's own is drawn in secret. With a
-    `correlation` one release, of round 0, pays for all its rounds: a unit moves all weighted sums together by at most
-    `correlation.sensitivity` times its largest contribution.
+    Sensitivity is the L2 norm that one contribution can have on the grid, `clip_norm + step sqrt(dim)`; noise_stddev is
+    `noise_multiplier` times that, so the declared multiplier holds on the grid. Under `local` the server sees each
+    message and its sender, so the privacy cost is that of one message and client sampling does not amplify. A query
+    with a batch has its own Poisson sample; a query of several steps is charged once for all of them; a local query of
+    one party is sampled in secret. With a `correlation` one release, of round 0, covers all rounds: a unit moves all
+    weighted sums together by at most `correlation.sensitivity` times its largest contribution.
 
     Raises:
-        ValueError: `noise_multiplier` is not positive and finite, `clip_norm` or `dim` makes no grid, more units are
-            to be asked than there are, or what one party answers alone is asked of several.
+        ValueError: `noise_multiplier` is not positive and finite, `clip_norm` or `dim` gives no grid, the sample is
+            larger than the population, or a local query of one party names several.
     """
     if not (query.noise_multiplier > 0 and math.isfinite(query.noise_multiplier)):
         raise InputError(f"noise_multiplier {query.noise_multiplier} of {query.name}: it must be positive and finite")
@@ -145,18 +150,18 @@ def opened_ledger(
     part: Part = "train",
     parties: Sequence[Party] = (),
 ) -> Ledger:
-    """An empty ledger for `population` units, after checking that the answers to these queries fit the budgets.
+    """Open an empty ledger for `population` units, after checking that the planned queries fit the budgets.
 
     Args:
-        queries: All that may be asked.
-        declaration: The run's.
-        population: The public number of units; with parties the sum of theirs.
-        part: Whose data.
-        parties: All holders of the units, if the ledger tells them apart.
+        queries: All queries that may be made.
+        declaration: The run's declared privacy parameters.
+        population: The public number of units; with parties the sum of their populations.
+        part: The clients whose data are queried.
+        parties: All data holders of the units, if the ledger tells them apart.
 
     Raises:
-        BudgetExceeded: they would overdraw one.
-        ValueError: a query that cannot be answered, or a declaration that means nothing for so many units.
+        BudgetExceeded: the queries would overdraw a budget.
+        ValueError: a query cannot be released, or the declaration is invalid for this population.
     """
     planned = [
         planned_release(
@@ -168,7 +173,7 @@ def opened_ledger(
 
 
 def _as_asked(query: Query, declaration: Privacy) -> Privacy:
-    """The declaration that the query is answered under: within its party, if one answers alone."""
+    """Return the declaration that holds for the query: that within its party, if it is a local query."""
     if not query.own:
         return declaration
     if query.parties is None or len(query.parties) != 1:
@@ -180,7 +185,7 @@ def _as_asked(query: Query, declaration: Privacy) -> Privacy:
 
 
 def _refuse_coarse_shares(stddev_on_grid: float, shares: int, dim: int, name: str) -> None:
-    """A deployment's noise is a sum of shares, priced here as one draw: that must change nothing that could be seen."""
+    """Raise if a sum of noise shares differs visibly from the one draw of noise that is accounted for."""
     thin = stddev_on_grid**2 < shares / 4  # no bound is known
     if thin or 2 * share_divergence(stddev_on_grid, shares, dim) > NEGLIGIBLE:
         raise InputError(
@@ -190,15 +195,15 @@ def _refuse_coarse_shares(stddev_on_grid: float, shares: int, dim: int, name: st
 
 
 def noise_widening(declaration: Privacy) -> float:
-    """How much wider noise is drawn than it is priced: under `secure`, for the shares that may be missing."""
+    """Return the factor between drawn and accounted noise: above 1 under `secure`, for shares that may be missing."""
     return 1 / math.sqrt(declaration.honest_fraction) if declaration.aggregation == "secure" else 1.0
 
 
 def summed_stddev(ledger: Ledger) -> float:
-    """Standard deviation of the noise in each coordinate of the sum that was released last.
+    """Compute the standard deviation of the noise in each coordinate of the sum that was released last.
 
-    The ledger prices what may be relied on: one message's noise under `local`, what is left without the missing shares
-    under `secure`. The sum carries more: that of every holder that sends, or of every share.
+    The ledger accounts for the noise that may be relied on: one message's under `local`, the noise without the missing
+    shares under `secure`. The sum carries more: the noise of every data holder that sends, or every share.
     """
     if ledger.declaration.aggregation == "local":
         return local_stddev(ledger)
@@ -206,7 +211,7 @@ def summed_stddev(ledger: Ledger) -> float:
 
 
 def _described(declaration: Privacy, step: float, *, own: bool = False) -> str:
-    """The mechanism in words, for the ledger and the privacy report."""
+    """Describe the mechanism in words, for the ledger and the privacy report."""
     widening = noise_widening(declaration)
     adder = "by the party itself" if own else f"{declaration.aggregation} aggregation"
     words = f"exact discrete Gaussian, {adder}, grid step 2^{math.frexp(step)[1] - 1}"
@@ -216,7 +221,7 @@ def _described(declaration: Privacy, step: float, *, own: bool = False) -> str:
 
 
 def _correlated(factorisation: Factorisation) -> str:
-    """For the ledger; the digest of the weights makes two runs with different weights two releases."""
+    """Describe a factorisation for the ledger; the digest of its weights tells two runs' releases apart."""
     return (
         f"correlated across {factorisation.rounds} rounds, of which a unit takes part in at most "
         f"{factorisation.participations}, at least {factorisation.separation} apart (weights "
@@ -225,14 +230,14 @@ def _correlated(factorisation: Factorisation) -> str:
 
 
 def share_divergence(stddev_on_grid: float, shares: int, dim: int) -> float:
-    """Largest log ratio, in nats, between a sum of noise shares and one discrete Gaussian of the same variance.
+    """Bound the log ratio, in nats, between a sum of noise shares and one discrete Gaussian of the same variance.
 
-    `shares` discrete Gaussians of variance s^2 = stddev_on_grid^2 / shares each, in `dim` coordinates: `dim` times
-    10 sum_{k < shares} exp(-2 pi^2 s^2 k / (k + 1)) (Kairouz, Liu and Steinke, ICML 2021). A deployment adds twice this
-    to epsilon. On the grid of `grid_step` it is far below 1e-300.
+    For `shares` discrete Gaussians of variance s^2 = stddev_on_grid^2 / shares each, in `dim` coordinates, it is `dim`
+    times 10 sum_{k < shares} exp(-2 pi^2 s^2 k / (k + 1)) (Kairouz, Liu and Steinke, ICML 2021). A deployment adds
+    twice this to epsilon. On the grid of `grid_step` it is far below 1e-300.
 
     Raises:
-        ValueError: a share's deviation is below half a grid point, where the bound does not hold.
+        ValueError: a share's standard deviation is below half a grid point, where the bound does not hold.
     """
     variance = stddev_on_grid**2 / shares
     if variance < 0.25:
@@ -242,12 +247,12 @@ def share_divergence(stddev_on_grid: float, shares: int, dim: int) -> float:
         )
     k = np.arange(1, min(shares, _TERMS))
     terms = np.exp(-2.0 * math.pi**2 * variance * k / (k + 1))
-    further = (shares - 1 - len(k)) * terms[-1:].sum()  # they fall with k
+    further = (shares - 1 - len(k)) * terms[-1:].sum()  # terms decrease with k
     return float(dim * 10.0 * (terms.sum() + further))
 
 
 _CELLS = 2**18  # coordinates that are clipped and rounded in one go
-# Coordinates of a message that is worth a core of its own, and of which memory holds a few for each core.
+# Widths at which a message is worth a core of its own, and memory holds a few messages for each core.
 _LONG = range(2**16, 2**22)
 
 
@@ -258,14 +263,14 @@ def client_messages(
     key: NoiseKey,
     stream: tuple[str, ...],
 ) -> Iterator[tuple[int, Int64[np.ndarray, " dim"]]]:
-    """Each asked unit's code and message, one a unit; those of whom there is no row come last, with zeros.
+    """Yield the code and message of each sampled unit; units without a row come last, with zeros.
 
-    A message depends on the unit's own row and code, `stream` and the run's secret alone. Where the query says that
-    nobody may lower the sum, a coordinate below 0 counts as 0 before the row is clipped; rounding to the grid keeps
-    the sign, so the message has no negative coordinate either.
+    A message depends on the unit's own row and code, `stream` and the run's secret alone. If the query is
+    `non_negative`, a coordinate below 0 counts as 0 before the row is clipped; rounding to the grid keeps the sign, so
+    the message has no negative coordinate either.
 
     Raises:
-        ValueError: a block is not `plan.query.dim` wide, or a unit contributes that was not asked, or twice.
+        ValueError: a block is not `plan.query.dim` wide, or a unit contributes that was not sampled, or twice.
     """
     waiting = set(asked.tolist())
     for unit, message in _sent(blocks, plan, key, stream):
@@ -279,12 +284,12 @@ def client_messages(
 
 
 def dequantise(total: Int64[np.ndarray, " dim"], step: float) -> Float[np.ndarray, " dim"]:
-    """The noised sum as it leaves the door: a multiple of the grid's step in every coordinate."""
+    """Convert the noisy sum from grid points to a multiple of the grid's step in every coordinate."""
     return np.asarray(total * step)
 
 
 def receipt(key: NoiseKey, stream: tuple[str, ...]) -> str:
-    """A name for what leaves, the same for the same noised sum; without the key it says nothing about it."""
+    """Compute a keyed digest of a release: equal for the same noisy sum, uninformative without the key."""
     return keyed_bytes(key, 16, ("receipt", *stream)).hex()
 
 
@@ -310,7 +315,7 @@ def _sent(
 def _on_grid(
     block: Block, plan: PlannedSum, key: NoiseKey, stream: tuple[str, ...]
 ) -> list[tuple[int, Int64[np.ndarray, " dim"]]]:
-    """Each unit of a small block and its message."""
+    """Return each unit of a small block and its message."""
     said = positive_parts(block.rows) if plan.query.non_negative else block.rows
     clipped = clip_rows(said, plan.query.clip_norm)
     return [
@@ -320,5 +325,5 @@ def _on_grid(
 
 
 def _rounding_randomness(key: NoiseKey, stream: tuple[str, ...]) -> np.random.Generator:
-    """Stands for a client's own coin tosses."""
+    """Create the generator that stands for a client's own rounding randomness."""
     return np.random.Generator(np.random.SFC64(int.from_bytes(keyed_bytes(key, 16, ("rounding", *stream)), "big")))

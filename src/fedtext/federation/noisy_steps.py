@@ -1,12 +1,13 @@
-"""The door for training on private data: many noised sums, each asked where the one before led, at one price.
+"""The release mechanism of DP-SGD: many noisy sums, each queried adaptively, charged as one release.
 
-DP-SGD (Abadi et al., CCS 2016) asks some hundred times for the sum of clipped gradients of a secret Poisson draw. All
-its steps are one release: they are charged together before the first, priced by the privacy loss distribution of the
-sampled Gaussian, composed `Query.steps` times. That holds however a step depends on what the steps before gave out.
+DP-SGD (Abadi et al., CCS 2016) queries the sum of clipped gradients of a secret Poisson sample some hundred times. All
+its steps are one release: they are charged together before the first, by the privacy loss distribution of the sampled
+Gaussian, composed `Query.steps` times. The privacy cost holds however a step depends on the results of the steps
+before.
 
-What the steps give out stays inside the call until the training is over. Then its receipt, a digest of all sums, is
-written down, and only then do its result and the ledger leave: a training that was killed has released nothing, and
-one that is repeated repeats its bytes and is the same release.
+The results of the steps stay inside the call until the training is over. Then its receipt, a digest of all sums, is
+recorded, and only then are its result and the ledger returned: a training that was killed has released nothing, and a
+repeated training gives the same bytes and is the same release.
 """
 
 from __future__ import annotations
@@ -32,41 +33,44 @@ Made = TypeVar("Made")
 
 
 class Ask(Protocol):
-    """What a training is given to ask with: one step a call."""
+    """The function through which a training queries the units: one step a call."""
 
     def __call__(self, blocks_of: BlocksOf, public_digest: str) -> Float[np.ndarray, " dim"]:
-        """The noised sum of what the units drawn for this step answer, each clipped by the door.
+        """Return the noisy sum of the contributions of the units sampled for this step, each clipped by the mechanism.
 
         Args:
-            blocks_of: What the units of given samples contribute, not yet clipped, at most one row a unit.
-            public_digest: Digest of the public inputs that they compute it with, as the weights.
+            blocks_of: Computes the contributions of units from their samples, not yet clipped, at most one row a unit.
+            public_digest: Digest of the public inputs of the contributions, such as the weights.
 
         Raises:
-            ValueError: more steps are asked than were paid, or a block is malformed.
+            ValueError: the training takes more steps than were charged, or a block is malformed.
         """
 
 
 def release_noisy_steps(
     query: Query, training: Callable[[Ask], Made], samples: PrivateSamples, ledger: Ledger, key: NoiseKey
 ) -> tuple[Made, Ledger]:
-    """What `training` makes of at most `query.steps` noised sums, and the ledger that paid for all of them.
+    """Run `training` on at most `query.steps` noisy sums, and return its result and the charged ledger.
 
-    Every step draws its units, coins and noise anew, by streams of its own that have the whole release and `query.draw`
-    in them: no other training shares a draw. Noise is bound to the very sum it hides. A draw that comes out empty gives
-    pure noise. The sums are to be divided by `query.batch`, the expected size of a draw, and never by what a draw came
-    to, which is private.
+    Every step samples its units and draws rounding randomness and noise anew, by streams of its own whose names hold
+    the whole release and `query.draw`: no other training shares a sample. Noise is bound to the very sum it hides. An
+    empty sample gives pure noise. The training must divide sums by `query.batch`, the expected sample size, never by
+    the actual sample size, which is private.
 
     Args:
-        query: What is asked, as it was planned (`fedtext.federation.mechanism.opened_ledger`).
-        training: Asks step by step; what it returns is made of public values and of what it was answered.
-        samples: What all units hold.
-        ledger: What pays.
-        key: The run's secret.
+        query: As it was planned (`fedtext.federation.mechanism.opened_ledger`).
+        training: Queries step by step; its result depends on public values and the noisy sums alone.
+        samples: The samples of all units.
+        ledger: The ledger to charge.
+        key: The run's secret noise key.
+
+    Returns:
+        The training's result, and the ledger that was charged for all steps.
 
     Raises:
-        BudgetExceeded: ledger or gate refuse; nothing has been read.
-        ValueError: aggregation is local, whose senders the server sees; what `secure_sum.release_noisy_sum`
-            refuses; or the training asks once more than it paid for.
+        BudgetExceeded: ledger or budget guard refuse; no private value has been read.
+        ValueError: aggregation is local, where the server sees the senders; `secure_sum.release_noisy_sum` would raise
+            it; or the training takes more steps than were charged.
     """
     return steps_of_several([query], lambda asks: training(asks[0]), samples, ledger, key)
 
@@ -78,14 +82,14 @@ def steps_of_several(
     ledger: Ledger,
     key: NoiseKey,
 ) -> tuple[Made, Ledger]:
-    """`release_noisy_steps` of several queries in one training, as of one a party: an ask for each, in their order.
+    """Run one training on the steps of several queries, as of one a party: one `Ask` for each, in their order.
 
-    All are charged before the first step of any. A party that answers alone (`Query.own`) is asked under any
-    aggregation: it draws among its own units, and nobody sees what it adds up before its noise.
+    All queries are charged before the first step of any. A local query of one party (`Query.own`) is allowed under any
+    aggregation: the party samples its own units, and no other party sees its sum before noise.
 
     Raises:
-        BudgetExceeded: ledger or gate refuse one; nothing has been read.
-        ValueError: what `release_noisy_steps` refuses, of any.
+        BudgetExceeded: ledger or budget guard refuse one; no private value has been read.
+        ValueError: `release_noisy_steps` would raise it for one of the queries.
     """
     asks = []
     for query in queries:
@@ -100,7 +104,7 @@ def steps_of_several(
 
 
 class _Steps:
-    """The steps of one query (an `Ask`): charged and admitted, then answered one by one, at last confirmed."""
+    """The steps of one query (an `Ask`): charged and admitted, then released one by one, at last confirmed."""
 
     def __init__(self, plan: PlannedSum, part: Ledger, charged: Ledger, key: NoiseKey) -> None:
         self.charged = charged
@@ -109,16 +113,16 @@ class _Steps:
         self._hidden: list[tuple[str, ...]] = []
 
     def hold(self, samples: PrivateSamples) -> None:
-        """The samples of the units that may be drawn."""
+        """Keep the samples of the units that may be sampled."""
         self._held = samples_of(samples, self.charged, self._part)
 
     def __call__(self, blocks_of: BlocksOf, public_digest: str) -> Float[np.ndarray, " dim"]:
-        """One step (`Ask`)."""
+        """Release one step (`Ask`)."""
         query, plan, step = self._query, self._plan, len(self._hidden) + 1
         if step > query.steps:
             raise InputError(f"{query.name}: step {step} of {query.steps} that were paid: plan as many as are asked")
         stream = (plan.release.stream_name(), str(query.dim), f"step {step}", public_digest, *query.draw)
-        # One price for all steps holds for draws of its own: another noise or another training has other ones.
+        # The privacy cost assumes independent samples: another noise or another training has samples of its own.
         drawn = sampled_units(self._held, self._part, self._key, replace(query, draw=stream))
         total = np.zeros(query.dim, dtype=np.int64)
         for _, message in client_messages(blocks_of(self._held.of_units(drawn)), plan, drawn, self._key, stream):
@@ -129,7 +133,7 @@ class _Steps:
         return dequantise(total, plan.step)
 
     def confirm(self) -> None:
-        """Writes down that what was made of the steps is about to leave."""
+        """Record that the training's result is about to be returned."""
         if not self._hidden:
             raise InputError(
                 f"{self._query.name}: the training asked nothing: ask at least once, or leave the door closed"
@@ -139,7 +143,7 @@ class _Steps:
 
 
 def _admitted(query: Query, ledger: Ledger, key: NoiseKey) -> _Steps:
-    """The steps of a query that ledger and gate let pass."""
+    """Charge a query and ask the budget guard to admit it; return its steps."""
     part = taking_part(ledger, query.parties)
     plan = planned_sum(query, ledger.declaration, part.population, len(part.parties) or None)
     if ledger.declaration.aggregation == "local" and not query.own:

@@ -1,14 +1,14 @@
-"""How records become clients: by their own ids, or by a simulated partition with a known kind and degree of skew.
+"""Partition of records into clients: by their own ids, or simulated with a known kind and degree of skew.
 
 Two different partitions go by 'Dirichlet over labels', and papers often give one the name of the other:
 
-- `dirichlet_label_over_clients`: each label's records are shared out over the clients by one draw from
-  Dir(alpha, ..., alpha) (Yurochkin et al. 2019, arXiv:1905.12022). Client sizes differ as well.
-- `dirichlet_client_over_labels`: each client draws its own label distribution from Dir(alpha * share of each label)
-  and fills an equal quota from it (Hsu, Qi and Brown 2019, arXiv:1909.06335).
+- `dirichlet_label_over_clients`: each label's records are divided among the clients by one draw from Dir(alpha, ...,
+  alpha) (Yurochkin et al. 2019, arXiv:1905.12022). Client sizes differ as well.
+- `dirichlet_client_over_labels`: each client draws its own label distribution from Dir(alpha * share of each label) and
+  fills an equal quota from it (Hsu, Qi and Brown 2019, arXiv:1909.06335).
 
 Every function takes plain arrays and returns one client number a record. All draws come from the public seed. A client
-left without records is an error, never a silently smaller population.
+without records is an error, never a silently smaller population.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ Column = Sequence[str | None] | np.ndarray  # one text a record
 
 
 def partition(client_ids: Column, labels: Column, params: Partition, silos: Silos) -> np.ndarray:
-    """Client id of each record under `params.method`.
+    """Compute the client id of each record under `params.method`.
 
     Args:
-        client_ids: the records' own client ids, which `natural` keeps and every other method replaces.
-        labels: the records' labels; None or an empty text where there is none.
-        params: the method and its parameters.
-        silos: which of the clients are strong, for `biased`.
+        client_ids: The records' own client ids, which `natural` keeps and every other method replaces.
+        labels: The records' labels; None or an empty text where there is none.
+        params: The method and its parameters.
+        silos: The declaration of the strong silos, for `biased`.
 
     Raises:
         ValueError: labels that the method needs are missing, or some client would hold no record.
@@ -62,14 +62,14 @@ def partition(client_ids: Column, labels: Column, params: Partition, silos: Silo
 
 
 def iid(n_records: int, clients: int, *, seed: int) -> Int[np.ndarray, " record"]:
-    """Records dealt out at random; client sizes differ by at most one."""
+    """Partition records uniformly at random; client sizes differ by at most one."""
     return stream(seed, "partition", "iid").permutation(np.arange(n_records) % clients)
 
 
 def dirichlet_label_over_clients(
     labels: Int[np.ndarray, " record"], clients: int, *, alpha: float, seed: int
 ) -> Int[np.ndarray, " record"]:
-    """Each label's records over the clients in proportions drawn from Dir(alpha, ..., alpha)."""
+    """Divide each label's records among the clients in proportions drawn from Dir(alpha, ..., alpha)."""
     random = stream(seed, "partition", "dirichlet_label_over_clients")
     index = np.empty(len(labels), dtype=np.int64)
     for label in np.unique(labels):
@@ -84,9 +84,10 @@ def dirichlet_label_over_clients(
 def dirichlet_client_over_labels(
     labels: Int[np.ndarray, " record"], clients: int, *, alpha: float, seed: int
 ) -> Int[np.ndarray, " record"]:
-    """Each client fills an equal quota by its own label distribution, drawn from Dir(alpha * share of each label).
+    """Fill each client's equal quota by its own label distribution, drawn from Dir(alpha * share of each label).
 
-    Records are not replaced: once a label is used up, a client's remaining weight goes to the labels that are left.
+    Sampling is without replacement: once a label is used up, a client's remaining weight goes to the labels that are
+    left.
     """
     random = stream(seed, "partition", "dirichlet_client_over_labels")
     pools = [random.permutation(np.flatnonzero(labels == label)) for label in np.unique(labels)]
@@ -110,9 +111,9 @@ def dirichlet_client_over_labels(
 def label_skew(
     labels: Int[np.ndarray, " record"], clients: int, *, labels_per_client: int, seed: int
 ) -> Int[np.ndarray, " record"]:
-    """Each client holds exactly `labels_per_client` labels; a label's records go evenly to its holders.
+    """Partition records so that each client holds exactly `labels_per_client` labels, each label split evenly.
 
-    Larger labels get more holders, so that clients are of similar size where the labels allow it.
+    Larger labels get more clients, so that clients are of similar size where the labels allow it.
     """
     random = stream(seed, "partition", "label_skew")
     names = random.permutation(np.unique(labels))
@@ -131,7 +132,7 @@ def label_skew(
     index = np.empty(len(labels), dtype=np.int64)
     first = 0
     for label, count in zip(names, _holders(sizes, clients, slots), strict=True):
-        # Slots are dealt to the clients in turn and a label has at most one slot a client: no client gets it twice.
+        # Slots go to the clients in turn and a label has at most one slot a client: no client gets it twice.
         holders = np.arange(first, first + count) % clients
         records = random.permutation(np.flatnonzero(labels == label))
         index[records] = holders[np.arange(len(records)) % count]
@@ -140,7 +141,7 @@ def label_skew(
 
 
 def _biased(labels: Column, clients: int, silos: Silos, seed: int) -> Int[np.ndarray, " record"]:
-    """`fedtext.federation.silos.biased` by the roles that `silos` gives to made-up silos."""
+    """Apply `fedtext.federation.silos.biased` with the roles that `silos` gives to simulated silos."""
     if isinstance(silos.strong, tuple) or silos.groups is not None:
         raise InputError(
             "partition.method 'biased' makes its silos up: set silos.strong to a share of them, and silos.groups to "
@@ -151,7 +152,7 @@ def _biased(labels: Column, clients: int, silos: Silos, seed: int) -> Int[np.nda
 
 
 def _holders(sizes: Int[np.ndarray, " label"], clients: int, slots: int) -> list[int]:
-    """How many clients hold each label, `slots` in all: one, then one more wherever the shares are largest."""
+    """Compute how many clients hold each label, `slots` in all: one, then one more wherever the shares are largest."""
     holders = [1] * len(sizes)
     most = [min(int(size), clients) for size in sizes]
     queue = [(-float(size), label) for label, size in enumerate(sizes) if most[label] > 1]

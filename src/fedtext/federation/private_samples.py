@@ -1,18 +1,14 @@
-"""Private samples: what clients hold, who of them takes part in a round, and who sends.
+"""Private samples of the clients, which units take part in a round, and which data holders send messages.
 
-Who takes part in a round: everybody, each with the same probability, a fixed number, or whose turn it is.
+Participation in a round is full, Poisson sampling, a sample of fixed size, or a schedule. Each unit is sampled by a
+function of the run's secret and its own code, so other enrolled units do not change it.
 
-Every unit draws its own lot from the run's secret and its own code, so that who else is enrolled changes nothing of it.
-
-Who holds the units, and so adds the noise: a unit is what is protected, a holder is who sends.
-
-Where the unit is a client, it holds itself. Where the unit is a record, its holder is a silo or a client that holds
-many: it adds up what its records contribute, and noise is its own, once, whatever it holds. How many holders there are
-is public, since each of them sends something, a silent one too. It is declared: as `Privacy.holders`, or by the
-ledger's parties (fedtext.privacy.parties). Without either every record counts as a holder of its own. All declared
-clients send, also where a part of the records takes part: who holds one of that part is private, and must not show.
-
-Private samples as the clients hold them, which class each is of, and who of the clients is asked.
+A unit is what is protected; a data holder sends messages and adds the noise. Where the unit is a client, it is its own
+holder. Where the unit is a record, its holder is a silo or a client with many records: it sums the contributions of its
+records and adds its noise once, however many it holds. The number of holders is public, since each of them sends a
+message, even without data. It is declared as `Privacy.holders`, or by the ledger's parties (fedtext.privacy.parties).
+Without either every record counts as a holder of its own. All declared clients send, also where a part of the records
+takes part: which clients hold a record of that part is private.
 """
 
 from __future__ import annotations
@@ -45,17 +41,18 @@ def participants(
     key: NoiseKey,
     stream: tuple[str, ...],
 ) -> Int64[np.ndarray, " participant"]:
-    """Codes, ascending, of the enrolled units that take part in the release that `stream` names.
+    """Sample the enrolled units that take part in the release that `stream` names; return their codes, ascending.
 
-    `poisson` takes each unit on its own with probability clients_per_round / population, so that their number varies
+    `poisson` takes each unit independently with probability clients_per_round / population, so that their number varies
     and may be zero (the release is then pure noise); `fixed_size` takes exactly `clients_per_round` of them. They are
-    different mechanisms and are priced differently. Sampling helps privacy only as long as nobody knows who was drawn:
-    the run's secret draws. Composition takes draws to be independent, so the stream must name all that tells two
-    releases apart: had two of them the same units, both together would cost what one release of twice the square would.
+    different mechanisms with different privacy costs. Sampling amplifies privacy only while the sample is secret: it is
+    drawn from the run's secret. Composition assumes independent samples, so the stream must name all that tells two
+    releases apart: two releases with the same units would together cost as much as one release of sqrt(2) times the
+    shift.
 
     Raises:
-        ValueError: nobody is enrolled, or a `clients_per_round` that is missing or larger than the population where
-            sampling needs it.
+        ValueError: no unit is enrolled, or `clients_per_round` is missing or larger than the population where sampling
+            needs it.
     """
     units = np.unique(enrolled.astype(np.int64))
     if not len(units):
@@ -76,11 +73,11 @@ def participants(
 def scheduled(
     enrolled: Int[np.ndarray, " unit"], *, separation: int, round: int, key: NoiseKey
 ) -> Int64[np.ndarray, " participant"]:
-    """Codes, ascending, of the enrolled units whose turn it is in `round`, counted from 1.
+    """Return the codes, ascending, of the enrolled units scheduled for `round`, counted from 1.
 
-    Everybody takes part once in `separation` rounds, always in the same place of the cycle, so that a unit's rounds are
-    never closer. The run's secret and the unit's code alone draw the place, so that a round has about
-    1 / separation of the units, and a unit more or less moves nobody. No amplification by sampling is claimed.
+    Every unit takes part once in `separation` rounds, always at the same place of the cycle, so that its rounds are
+    exactly `separation` apart. The run's secret and the unit's code alone determine the place. A round therefore has
+    about 1 / separation of the units, and a further unit moves no other. No amplification by sampling is claimed.
 
     Raises:
         ValueError: a separation below 1, or a round before the first.
@@ -98,7 +95,7 @@ def scheduled(
 def _sampling_keys(
     units: Int64[np.ndarray, " unit"], key: NoiseKey, stream: tuple[str, ...]
 ) -> Float[np.ndarray, " unit"]:
-    """One uniform number in [0, 1) a unit, a function of its code."""
+    """Compute one uniform number in [0, 1) a unit, a function of the secret, the stream and its code."""
     drawn = b"".join(keyed_bytes(key, 8, ("participation", *stream, str(unit))) for unit in units.tolist())
     return np.asarray((np.frombuffer(drawn, dtype="<u8") >> np.uint64(11)) * 2.0**-53)
 
@@ -109,11 +106,15 @@ NO_LOTS = "no lots"
 
 @dataclass(frozen=True)
 class PrivateSamples:
-    """Private samples as the clients hold them: `unit[s]` and `label[s]` say whose sample s is and of which class.
+    """Private samples as the clients hold them. Units are given by their codes (fedtext.federation.units).
 
-    Units go by their codes (fedtext.federation.units). `enrolled` are all that may be asked, those without a sample
-    among them. `label` is -1 for a sample of no declared class; such a sample contributes nothing. `holder[s]` is the
-    code of who holds the unit and sends for it: a client or a party; None: every unit holds itself.
+    Attributes:
+        features: One embedding, or other vector, a sample.
+        unit: The unit of each sample.
+        label: The class of each sample; -1 for a sample of no declared class, which contributes nothing.
+        enrolled: All units that may be sampled, those without a sample among them.
+        holder: The data holder, a client or a party, that sends for each sample's unit; None: every unit is its own
+            holder.
     """
 
     features: Shaped[np.ndarray, "sample dim"]
@@ -130,7 +131,10 @@ class PrivateSamples:
         unit: Unit,
         enrolled: Int[np.ndarray, " unit"],
     ) -> PrivateSamples:
-        """From the private arrays `features`, `client`, `record` and `label` (`label_codes`) and the enrolled units."""
+        """Build from private arrays and the enrolled units.
+
+        The arrays are `features`, `client`, `record` and `label` (`label_codes`).
+        """
         label = class_index(embeddings["label"], classes)
         holder = embeddings["client"] if unit == "record" else None
         return cls(embeddings["features"], embeddings[unit], label, enrolled, holder)
@@ -142,14 +146,14 @@ class PrivateSamples:
         unit: Int[np.ndarray, " sample"],
         holder: Int[np.ndarray, " sample"] | None = None,
     ) -> PrivateSamples:
-        """Samples without a class; of the units, those that hold one are known to be enrolled."""
+        """Build samples without a class; the enrolled units are those that hold a sample."""
         return cls(features, unit, np.zeros(len(unit), dtype=np.int64), np.unique(unit), holder)
 
     def holder_of(self) -> dict[int, int]:
-        """The code of the holder of each unit that has a sample.
+        """Map each unit that has a sample to the code of its data holder.
 
         Raises:
-            ValueError: nobody says who holds them, or two hold one unit.
+            ValueError: no holders are given, or a unit has two.
         """
         if self.holder is None:
             raise InputError(
@@ -161,15 +165,15 @@ class PrivateSamples:
         return held
 
     def of_units(self, chosen: Int[np.ndarray, " chosen"]) -> PrivateSamples:
-        """The samples of the chosen units only."""
+        """Return the samples of the chosen units only."""
         return self._kept(np.isin(self.unit, chosen))
 
     def of_holders(self, chosen: Int[np.ndarray, " chosen"]) -> PrivateSamples:
-        """The samples that the chosen hold only; all of them where nobody says who holds them."""
+        """Return the samples of the chosen data holders only; all of them where no holders are given."""
         return self if self.holder is None else self._kept(np.isin(self.holder, chosen))
 
     def of_class(self, label: int) -> PrivateSamples:
-        """The samples of one class only."""
+        """Return the samples of one class only."""
         return self._kept(self.label == label)
 
     def _kept(self, kept: Bool[np.ndarray, " sample"]) -> PrivateSamples:
@@ -180,13 +184,13 @@ class PrivateSamples:
 
 
 def label_codes(labels: Sequence[str | None]) -> Int[np.ndarray, " sample"]:
-    """A 63-bit digest of every label, -1 where there is none, so that any declared classes can be looked up later."""
+    """Compute a 63-bit digest of every label, -1 where there is none, to be matched with declared classes later."""
     codes = {label: _code(label) for label in set(labels)}
     return np.asarray([codes[label] for label in labels], dtype=np.int64)
 
 
 def class_index(codes: Int[np.ndarray, " sample"], classes: Sequence[str]) -> Int[np.ndarray, " sample"]:
-    """Position of every label code among the declared classes, -1 for others; all 0 when no class is declared."""
+    """Return the position of every label code among the declared classes, -1 for others; all 0 without classes."""
     if not classes:
         return np.zeros(len(codes), dtype=np.int64)
     index = np.full(len(codes), UNLABELLED, dtype=np.int64)
@@ -196,15 +200,14 @@ def class_index(codes: Int[np.ndarray, " sample"], classes: Sequence[str]) -> In
 
 
 def sampled_units(samples: PrivateSamples, ledger: Ledger, key: NoiseKey, query: Query) -> Int64[np.ndarray, " asked"]:
-    """Codes of the units that take part in a release, drawn among all that are enrolled.
+    """Sample the enrolled units that take part in a release; return their codes.
 
-    By the declaration, or by a Poisson draw of the query's own batch. The run's secret and a unit's own code draw it,
-    anew for every release: another price (noise, clip, who takes part, of how many), name, round or declaration, or
-    other words in `query.draw` (what the units are told to compute, and of which public inputs), give an independent
-    draw.
+    Sampling follows the declaration, or is a Poisson sample of the query's own batch. The run's secret and a unit's own
+    code determine it, anew for every release: another name, round, declaration, noise, clip norm, set of parties or
+    population, or another `query.draw` (the settings and public inputs of the query), gives an independent sample.
 
     Raises:
-        ValueError: what `enrolled_units` refuses.
+        ValueError: `enrolled_units` raises it.
     """
     declared = ledger.declaration
     return participants(
@@ -218,9 +221,9 @@ def sampled_units(samples: PrivateSamples, ledger: Ledger, key: NoiseKey, query:
 
 
 def sampling_name(query: Query, ledger: Ledger) -> str:
-    """A name for the draw that `sampled_units` makes: two draws of different names are independent.
+    """Compute a name for the sample that `sampled_units` draws: samples of different names are independent.
 
-    Where no lots are drawn, all have one name: what a query is told then changes nothing of who is asked.
+    Under full participation all have one name: the query's settings then do not change who takes part.
     """
     if ledger.declaration.sampling == "full" and query.batch is None:
         return NO_LOTS
@@ -228,13 +231,13 @@ def sampling_name(query: Query, ledger: Ledger) -> str:
 
 
 def _draw_stream(query: Query, ledger: Ledger) -> tuple[str, ...]:
-    """All that tells one release from another: two releases are priced as if each had a draw of its own."""
+    """Return all that tells one release from another: accounting assumes an independent sample for each."""
     priced = json.dumps([*query.price, ledger.population])
     return (query.name, str(query.round), ledger.declaration.draw_name(), priced, *query.draw)
 
 
 def enrolled_units(samples: PrivateSamples, ledger: Ledger) -> Int64[np.ndarray, " unit"]:
-    """Codes of all units that the ledger was opened for, ascending; silent ones of unknown id have made-up ones.
+    """Return the codes of all units of the ledger, ascending; units without data and of unknown id get made-up codes.
 
     Raises:
         ValueError: samples of units that are not enrolled, or more units than were declared.
@@ -263,7 +266,7 @@ Messages = Iterable[tuple[int, Int64[np.ndarray, " dim"]]]
 
 
 def population_of(parties: Sequence[Party], named: tuple[str, ...]) -> int:
-    """How many units the named parties hold.
+    """Return how many units the named parties hold.
 
     Raises:
         ValueError: one of them is not among `parties`.
@@ -275,7 +278,7 @@ def population_of(parties: Sequence[Party], named: tuple[str, ...]) -> int:
 
 
 def taking_part(ledger: Ledger, named: tuple[str, ...] | None) -> Ledger:
-    """The ledger with the named of its parties alone, and with their units; None: with all.
+    """Restrict the ledger to the named parties and their units; None keeps all.
 
     Raises:
         ValueError: one of them is not among the ledger's parties.
@@ -288,19 +291,19 @@ def taking_part(ledger: Ledger, named: tuple[str, ...] | None) -> Ledger:
 
 
 def holders_of(ledger: Ledger) -> int | None:
-    """How many holders of the ledger's units add noise; None: every unit holds itself."""
+    """Return how many data holders of the ledger's units add noise; None: every unit is its own holder."""
     return len(ledger.parties) or ledger.declaration.holders
 
 
 def most_draws(declaration: Privacy, population: int, parties: int | None) -> int:
-    """How many draws of noise a sum may carry: that of all holders under `local`, one otherwise."""
+    """Return how many draws of noise a sum may carry: one of each data holder under `local`, one otherwise."""
     if declaration.aggregation != "local":
         return 1
     return parties or declaration.holders or most_units(declaration, population)
 
 
 def local_stddev(ledger: Ledger) -> float:
-    """Deviation of the noise of all holders that sent the last release under `local`, of which one is priced."""
+    """Compute the deviation of the sum of all holders' noise in the last `local` release; one holder's is accounted."""
     declaration, release = ledger.declaration, ledger.releases[-1]
     part = taking_part(ledger, release.parties)
     asked = None if declaration.sampling == "full" else declaration.clients_per_round
@@ -308,10 +311,11 @@ def local_stddev(ledger: Ledger) -> float:
 
 
 def samples_of(samples: PrivateSamples, ledger: Ledger, part: Ledger) -> PrivateSamples:
-    """The samples that the parties of `part` hold; all of them where the ledger tells no parties apart.
+    """Return the samples that the parties of `part` hold; all of them where the ledger tells no parties apart.
 
     Raises:
-        ValueError: nobody says which party holds them, one holds more units than it declared, or some are no party's.
+        ValueError: no parties are given for the samples, a party holds more units than it declared, or some units
+            belong to no party.
     """
     if not ledger.parties:
         return samples
@@ -329,19 +333,19 @@ def samples_of(samples: PrivateSamples, ledger: Ledger, part: Ledger) -> Private
 def sent_by_holders(
     messages: Messages, samples: PrivateSamples, part: Ledger, dim: int
 ) -> Iterator[tuple[int, Int64[np.ndarray, " dim"]]]:
-    """What each holder sends before noise, with its code: its units' messages, added up.
+    """Yield the code of each data holder and what it sends before noise: the sum of its units' messages.
 
-    Every holder sends, whether or not one of its units was asked or has anything to say. Where units hold themselves
+    Every holder sends, whether or not one of its units was sampled or contributes. Where units are their own holders
     their messages are passed on one by one; else memory holds one vector a holder.
 
     Args:
-        messages: The asked units' own.
-        samples: What all units of those that take part hold, asked or not.
-        part: The ledger of those that take part.
+        messages: The sampled units' own.
+        samples: The samples of all units that take part, sampled or not.
+        part: The ledger of the parties that take part.
         dim: Width of a message.
 
     Raises:
-        ValueError: nobody says who holds the samples, a unit has two holders, or there are more than were declared.
+        ValueError: no holders are given, a unit has two holders, or there are more holders than were declared.
     """
     if holders_of(part) is None:
         yield from messages
@@ -349,13 +353,16 @@ def sent_by_holders(
     holder_of = samples.holder_of()
     sums = {holder: np.zeros(dim, dtype=np.int64) for holder in _senders(part, set(holder_of.values()))}
     for unit, message in messages:
-        if unit in holder_of:  # a unit without samples sends zeros, and whose it is nobody knows
+        if unit in holder_of:  # a unit without samples sends zeros, and its holder is unknown
             sums[holder_of[unit]] += message
     yield from sums.items()
 
 
 def _senders(part: Ledger, known: set[int]) -> list[int]:
-    """Codes of all holders, ascending: the parties, or the `known` clients and silent ones up to how many there are."""
+    """Return the codes of all holders, ascending.
+
+    They are the parties, or the `known` clients and as many silent ones as are missing to the declared number.
+    """
     if part.parties:
         return sorted(_codes(part.parties).tolist())
     most = part.declaration.holders or 0

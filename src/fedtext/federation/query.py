@@ -1,4 +1,4 @@
-"""What is asked of the units, settled in public before a private value is read, and how a joint answer is laid out."""
+"""A query of the units, fixed in public before a private value is read, and the layout of a joint contribution."""
 
 from __future__ import annotations
 
@@ -14,30 +14,31 @@ from fedtext.system.errors import InputError
 
 @dataclass(frozen=True)
 class Query:
-    """One question: the noised sum of one vector a unit, each clipped. All of it is public.
+    """One query: the noisy sum of one clipped vector a unit. All fields are public.
 
-    All fields but the last two are the price (`fedtext.federation.mechanism`): the release that a ledger is opened for
-    and the one that it is charged for are built from them by one function. The last two are known when it is asked.
+    All fields but the last two determine the privacy cost (`fedtext.federation.mechanism`): one function builds from
+    them both the release that a ledger is opened for and the one that it is charged with. The last two are known when
+    the query is made.
 
     Attributes:
-        name: The release's, in the ledger and in the names of streams.
-        round: In which it is asked.
+        name: The release's name, in the ledger and in the names of random streams.
+        round: The round in which the query is made.
         dim: Width of a unit's vector, all parts together.
         clip_norm: Largest L2 norm of a unit's vector.
-        noise_multiplier: Deviation of the noise over the sensitivity.
-        non_negative: No unit may lower the sum: a coordinate below 0 counts as 0, in code, for a refusal would be
-            one unit's say. Replacing one unit by another then costs less (`fedtext.privacy.ledger.Release`).
-        parties: Names of those that take part and pay, where the ledger tells parties apart; None: all.
-        batch: How many units are expected in a Poisson draw of its own, for it alone; None: units are drawn as the run
+        noise_multiplier: Standard deviation of the noise over the sensitivity.
+        non_negative: No unit may lower the sum: the mechanism sets a coordinate below 0 to 0, since an error would
+            reveal one unit. Replacing one unit by another then costs less (`fedtext.privacy.ledger.Release`).
+        parties: Names of the parties that take part and are charged, where the ledger tells parties apart; None: all.
+        batch: Expected number of units in a Poisson sample for this query alone; None: units are sampled as the run
             declares.
-        own: Its one party answers alone: it draws among its own units, adds up and adds noise by itself, whatever the
+        own: The query is local to its one party: it samples its own units, sums and adds noise by itself, whatever the
             run's aggregation.
-        steps: How often it is asked, each time with other public inputs, for one price paid at once
+        steps: How often the query is made, each time with other public inputs, for one privacy cost charged at once
             (`fedtext.federation.noisy_steps`).
-        public_digest: Digest of the public inputs that answers are made with (candidates, weights): names coins and
-            noise.
-        draw: Public words that, beside name, round and declaration, name the draw of who is asked: whatever tells
-            this question from another of the same name.
+        public_digest: Digest of the public inputs of the contributions (candidates, weights): it names rounding
+            randomness and noise.
+        draw: Public words that, beside name, round and declaration, name the sample of units: whatever tells this query
+            from another of the same name.
     """
 
     name: str
@@ -55,11 +56,11 @@ class Query:
 
     @property
     def price(self) -> tuple[object, ...]:
-        """The values of all fields but the last two."""
+        """The values of all fields that determine the privacy cost: all but the last two."""
         return tuple(getattr(self, field.name) for field in fields(self)[:-2])
 
     def about(self, public_digest: str, settings: str = "") -> Query:
-        """The question as it is asked: about these public inputs, by what units are told to compute of them."""
+        """Return the query with the digest of its public inputs and the settings of the units' computation."""
         return replace(self, public_digest=public_digest, draw=(settings, public_digest))
 
 
@@ -67,14 +68,14 @@ class Query:
 class Parts:
     """Named parts of a unit's vector, side by side: they share one clip, one charge and one draw of noise.
 
-    `widths` are in order. A sum of joint vectors is read back by name: `Parts.of(near=n, far=n).read(total)["far"]`.
+    `widths` are in order. A sum of joint vectors is read by name: `Parts.of(near=n, far=n).read(total)["far"]`.
     """
 
     widths: Mapping[str, int]
 
     @classmethod
     def of(cls, **widths: int) -> Parts:
-        """Parts of these widths, in the order given."""
+        """Build parts of these widths, in the order given."""
         return cls(MappingProxyType(widths))
 
     @property
@@ -84,12 +85,12 @@ class Parts:
 
     @property
     def places(self) -> dict[str, slice]:
-        """Where each part lies."""
+        """The slice of the joint vector of each part."""
         ends = np.cumsum([0, *self.widths.values()]).tolist()
         return {name: slice(*ends[i : i + 2]) for i, name in enumerate(self.widths)}
 
     def read(self, joint: Float[np.ndarray, "*row dim"]) -> dict[str, Float[np.ndarray, "*row _"]]:
-        """Each part of a joint vector, or of rows of them, by name.
+        """Return each part of a joint vector, or of rows of them, by name.
 
         Raises:
             ValueError: it is not as wide as the parts together.

@@ -1,20 +1,20 @@
-"""The door out of a client for one sum: clip, round to a grid, add modulo 2^k, add exact discrete noise, charge.
+"""The release mechanism of one sum: clip, round to a grid, add modulo 2^k, add exact discrete noise, charge.
 
 The server of a deployment sees the noisy sum and nothing else; this module plays all parts in one process and keeps the
-arithmetic a deployment would have (Bonawitz et al., CCS 2017; Kairouz, Liu and Steinke, ICML 2021). Who adds the noise
-is declared once per run, in `Privacy.aggregation`:
+arithmetic of a deployment (Bonawitz et al., CCS 2017; Kairouz, Liu and Steinke, ICML 2021). `Privacy.aggregation`
+declares once per run who adds the noise:
 
-- `secure`: the holders, in shares, behind secure aggregation. The server sees the noised sum of all. The sum of the
+- `secure`: the data holders, in shares, behind secure aggregation. The server sees the noisy sum of all. The sum of the
   shares is drawn here as one exact discrete Gaussian; `fedtext.federation.mechanism.share_divergence` bounds the
   difference.
-- `local`: every holder adds all of its noise itself, once, to the sum of what it holds. The server sees each holder's
-  noised sum and whose it is; the sum of all carries the noise of all of them.
-- `trusted`: a curator holds the contributions and adds the noise once. The server sees the noised sum of all.
+- `local`: every holder adds all of its noise itself, once, to the sum of its units' contributions. The server sees each
+  holder's noisy sum and its sender; the sum of all carries the noise of all of them.
+- `trusted`: a curator holds the contributions and adds the noise once. The server sees the noisy sum of all.
 
-A holder is who sends: a client, a silo, a party (fedtext.federation.private_samples). It sees what its own units
-contribute.
+A data holder sends messages: a client, a silo, a party (fedtext.federation.private_samples). It sees the contributions
+of its own units.
 
-What a client sends depends on the client, public values and the run's secret alone: its coins for rounding come from a
+A client's message depends on the client, public values and the run's secret alone: its rounding randomness comes from a
 stream of its own. Noise is bound to the very sum it hides, so that two different sums never share their noise, which
 their difference would otherwise cancel.
 """
@@ -46,7 +46,7 @@ BlocksOf = Callable[[PrivateSamples], Iterable[Block]]
 
 
 class NoisySum(NamedTuple):
-    """The noised sum, a multiple of the grid's step in every coordinate, and the ledger that paid for it."""
+    """The noisy sum, a multiple of the grid's step in every coordinate, and the ledger that was charged for it."""
 
     sum: Float[np.ndarray, " dim"]
     ledger: Ledger
@@ -61,30 +61,32 @@ def release_noisy_sum(
     *,
     modulus_bits: int = 64,
 ) -> NoisySum:
-    """The noised sum of what the asked units answer, each clipped here, and the ledger that paid for it.
+    """Release the noisy sum of the sampled units' contributions, each clipped here, and charge the ledger.
 
-    Plan, budget and gate are asked before a private value is read. Then the units are drawn as the ledger declares,
-    and `blocks_of` is given the samples of those that were drawn, to say what they send: blocks of rows, as many
-    units in each as it likes; memory holds one block and `query.dim` integers. The same call gives the same bytes,
-    however units are cut into blocks and ordered; other sums, or the same name with other parameters or public inputs,
-    give independent noise. A unit that has nothing to say needs no row: it sends zeros, and under `local` its noise,
-    for who is silent must not show. So does whose row holds NaN or an infinity: whether a release happens must not be
-    one client's say. Nobody drawn (an empty Poisson draw) gives pure noise; under `local` it gives that of the holders,
-    or zeros where units hold themselves and nobody is there to add any.
+    Plan, budget and budget guard are checked before a private value is read. Then the units are sampled as the ledger
+    declares, and `blocks_of` computes the contributions from the samples of the sampled units, in blocks of rows of any
+    size; memory holds one block and `query.dim` integers. The same call gives the same bytes, however units are cut
+    into blocks and ordered; other sums, or the same name with other parameters or public inputs, give independent
+    noise.
+
+    A unit without a contribution needs no row: it sends zeros, and under `local` its noise, so that its silence does
+    not show. The same holds for a row with NaN or an infinity: whether a release happens must not depend on one client.
+    An empty Poisson sample gives pure noise; under `local` it gives the holders' noise, or zeros where units are their
+    own holders and none is there to add noise.
 
     Args:
-        query: What is asked, as it was planned (`fedtext.federation.mechanism.opened_ledger`).
-        blocks_of: What the units of given samples contribute, not yet clipped, at most one row a unit.
-        samples: What all units hold.
-        ledger: What pays.
-        key: The run's secret.
+        query: As it was planned (`fedtext.federation.mechanism.opened_ledger`).
+        blocks_of: Computes the contributions of units from their samples, not yet clipped, at most one row a unit.
+        samples: The samples of all units.
+        ledger: The ledger to charge.
+        key: The run's secret noise key.
         modulus_bits: Sums are taken modulo 2^modulus_bits.
 
     Raises:
-        BudgetExceeded: ledger or gate refuse; nothing has been read.
-        ValueError: the sum could wrap around modulo 2^modulus_bits or the key is not of the declared source (nothing
-            has been read), samples are of units that the ledger was not opened for, a block is not `query.dim` wide, or
-            a unit contributes that was not asked, or twice.
+        BudgetExceeded: ledger or budget guard refuse; no private value has been read.
+        ValueError: the sum could wrap around modulo 2^modulus_bits or the key is not of the declared source (no private
+            value has been read), samples are of units that the ledger was not opened for, a block is not `query.dim`
+            wide, or a unit contributes that was not sampled, or twice.
     """
     part = taking_part(ledger, query.parties)
     plan = planned_sum(query, ledger.declaration, part.population, len(part.parties) or None)
@@ -111,11 +113,11 @@ def release_noisy_sum(
 
 
 def _noise(plan: PlannedSum, key: NoiseKey, stream: tuple[str, ...]) -> Int64[np.ndarray, " dim"]:
-    """One draw of the planned noise."""
+    """Draw the planned noise once."""
     return discrete_gaussian(key, stddev_on_grid=plan.stddev_on_grid, size=plan.query.dim, stream=stream)
 
 
 def _centred(total: Int64[np.ndarray, " dim"], bits: int) -> Int64[np.ndarray, " dim"]:
-    """The residue modulo 2^bits nearest to zero: what a server reads out of the modular sum."""
+    """Return the residue modulo 2^bits nearest to zero: the server's reading of the modular sum."""
     unused = np.uint64(64 - bits)
     return np.asarray((total.view(np.uint64) << unused).view(np.int64) >> np.int64(unused))

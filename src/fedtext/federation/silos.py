@@ -1,4 +1,4 @@
-"""Silos as parties: who holds which clients, who trains, what each may spend, and a deal that sets the strong apart.
+"""Silos as parties: their clients, roles and budgets, and a partition that gives strong silos chosen labels.
 
 Everything here is public: names, roles, numbers of units and budgets. A silo holds units; a neighbouring data set
 changes one unit within its silo. Releases compose in sequence within a silo and in parallel across silos
@@ -22,23 +22,25 @@ from fedtext.seeding import derived_seed, stream
 from fedtext.system.errors import InputError, did_you_mean
 
 STRONG, WEAK = "strong silo", "weak silo"
-_WHERE = {"path", "snapshot", "config", "silo_column"}  # with `naming`: whose record is, and in which silo
+_WHERE = {"path", "snapshot", "config", "silo_column"}  # with `naming`: these decide a record's client and silo
 
 
 def silo_name(client: str, groups: int | None) -> str:
-    """The silo of a client of which no column says it: one of `groups` by a hash of its id alone, or itself."""
+    """Return the silo of a client without a silo column: one of `groups` by a hash of its id, or the client itself."""
     if groups is None:
         return client
     return numbered("silo", derived_seed(0, "silo", client) % groups, groups)
 
 
 def numbered(kind: str, number: int, of: int) -> str:
-    """`silo`, 3, 12 -> `silo-03`: names whose order is that of their numbers."""
+    """Format a name with a zero-padded number: `silo`, 3, 12 -> `silo-03`, so that names sort as their numbers."""
     return f"{kind}-{number:0{len(str(of - 1))}d}"
 
 
 def strong_names(names: Collection[str], silos: Silos) -> frozenset[str]:
-    """The silos that train: those named, or the share of all, the first by name and one at least if it is not 0.
+    """Return the silos that train: the named ones, or the first by name up to the declared share.
+
+    A share above 0 gives at least one silo.
 
     Raises:
         ValueError: a named one is no silo.
@@ -50,17 +52,17 @@ def strong_names(names: Collection[str], silos: Silos) -> frozenset[str]:
 
 
 def strong_number(silos: int, share: float) -> int:
-    """How many silos the share is, at least one if it is not 0."""
+    """Return how many silos the share is, at least one if it is not 0."""
     return max(round(share * silos), 1) if share else 0
 
 
 def parties_of(units: Mapping[str, int], silos: Silos, epsilon: float) -> tuple[Party, ...]:
-    """The ledger's parties, by name: every silo that holds a unit, its role as its kind, and its budget.
+    """Build the ledger's parties, by name: every silo that holds a unit, its role as its kind, and its budget.
 
     Args:
         units: How many units each silo holds, public or declared; a weak one without any has nothing to protect.
         silos: Roles and budgets.
-        epsilon: The run's, which no budget passes.
+        epsilon: The run's epsilon, the upper limit of every budget.
 
     Raises:
         ValueError: a role or a budget is of no silo, no silo holds a unit, or a strong one holds none to train on.
@@ -83,9 +85,9 @@ def parties_of(units: Mapping[str, int], silos: Silos, epsilon: float) -> tuple[
 
 
 def silo_partition(corpus: Corpus, partition: Partition, silos: Silos) -> str:
-    """A digest of all that decides which silo holds a record, but for the data: what tells deals of one data set apart.
+    """Compute a digest of all settings that decide which silo holds a record: it tells two partitions apart.
 
-    Made-up clients are `client-00` and so on in every deal, and other records under each.
+    Simulated clients are `client-00` and so on in every partition, with other records under each.
     """
     whose = naming(corpus.model_dump()) | corpus.model_dump(include=_WHERE)
     decide: list[object] = [whose, silos.groups, partition.method]
@@ -98,24 +100,24 @@ def silo_partition(corpus: Corpus, partition: Partition, silos: Silos) -> str:
 
 
 def of_kind(parties: Sequence[Party], kind: str) -> tuple[Party, ...]:
-    """The parties of one role."""
+    """Return the parties of one role."""
     return tuple(party for party in parties if party.kind == kind)
 
 
 def biased(
     labels: Sequence[str], silos: int, *, strong: int, codes: Collection[str], seed: int
 ) -> Int[np.ndarray, " record"]:
-    """A deal of records in which the first `strong` of the silos hold records of `codes` alone.
+    """Partition records so that the first `strong` silos hold only records of `codes`.
 
-    As many as an equal deal would give them, or all that there are; "then we uniformly partition the remaining data"
-    (Flexible participation, section 4) over the other silos.
+    Each strong silo gets as many as an equal partition would give it, or all that there are; "then we uniformly
+    partition the remaining data" (Flexible participation, section 4) over the other silos.
 
     Args:
         labels: Each record's code, its parts separated by TAB.
-        silos: How many.
+        silos: How many silos there are.
         strong: How many of them are strong.
         codes: Whole codes, or parts of codes.
-        seed: Of the public draw.
+        seed: The seed of the public draw.
 
     Returns:
         The number of each record's silo.
@@ -148,7 +150,7 @@ def _of_codes(labels: Sequence[str], codes: Collection[str]) -> Bool[np.ndarray,
 
 
 def _refuse_empty_strong(strong: Collection[str], units: Mapping[str, int]) -> None:
-    """Left out, the model would train in fewer silos than were chosen, or in none, and nobody would know."""
+    """Raise if a strong silo holds no unit: the model would silently train in fewer silos than were chosen."""
     if empty := sorted(name for name in strong if not units[name]):
         raise InputError(
             f"{len(empty)} of {len(strong)} strong silos hold 0 units to train on, first {empty[0]!r}: all that they "

@@ -1,13 +1,11 @@
-"""Protected units: their codes, how many there are, and the rows that they contribute.
+"""Protected units: their codes, their number, and the rows that they contribute.
 
-- Codes of protected units: numbers that depend on the unit itself, never on who else is there.
-- A name for public arrays, and for sums that noise is bound to.
-- What units hand to a door: rows of numbers, each with the code of the unit whose row it is.
+A unit's code depends on the unit itself, never on the other units. `digest` names public arrays, and sums that noise is
+bound to. A `Block` holds rows of contributions, each with the code of its unit.
 
-How many units there are: declared by a number or a list of ids, silent ones included.
-
-A number that is read from private data moves when a client comes or goes. A declared one does not; rates, denominators
-and the report are made of it. Only a corpus that is public is counted.
+The number of units is declared by a number or a list of ids, units without data included. A number that is counted in
+private data changes when a client joins or leaves. A declared one does not, so rates, denominators and the report use
+it. Only a public corpus is counted.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from fedtext.seeding import derived_seed
 
 
 def unit_codes(ids: Sequence[str]) -> Int64[np.ndarray, " id"]:
-    """A 63-bit digest of every client id: where a rank would move with every client that comes or goes, this stays."""
+    """Compute a 63-bit digest of every client id; unlike a rank, it does not change when other clients come or go."""
     known = {one: derived_seed(0, "unit", one) for one in set(ids)}
     return np.asarray([known[one] for one in ids], dtype=np.int64)
 
@@ -32,10 +30,11 @@ def unit_codes(ids: Sequence[str]) -> Int64[np.ndarray, " id"]:
 def record_codes(
     ids: Sequence[str], texts: Sequence[str], labels: Sequence[str | None]
 ) -> Int64[np.ndarray, " record"]:
-    """A code of every record as a unit of its own: of what is in it, and which of its client's equal ones it is.
+    """Compute a code of every record as a unit of its own, from its content and its number among equal records.
 
-    Not of its place: a record that goes leaves every other one its code. So all that a message may depend on is in it.
-    Equal texts of one client under two labels would otherwise be numbered, and the second one's number would move.
+    The code does not depend on the record's position, so removing a record leaves every other code unchanged. It covers
+    all that a message may depend on: equal texts of one client under two labels would otherwise be numbered, and
+    removing one would change the other's code.
     """
     seen: dict[tuple[str, ...], int] = {}
     codes = np.empty(len(texts), dtype=np.int64)
@@ -50,14 +49,14 @@ def record_codes(
 
 
 def silent_codes(count: int) -> Int64[np.ndarray, " silent"]:
-    """Codes of enrolled units of whom nothing but their number is known."""
+    """Compute codes of `count` enrolled units of which only the number is known."""
     return np.asarray([derived_seed(0, "silent unit", number) for number in range(count)], dtype=np.int64)
 
 
 class Population(BaseModel):
     """Numbers of units: `enrolled` in all, and of these `training` and `test` ones (expected, of a declared number).
 
-    `source` says where they come from: a declared number, a list of ids, or a public corpus that was counted.
+    `source` is where they come from: a declared number, a list of ids, or a count of a public corpus.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -69,19 +68,19 @@ class Population(BaseModel):
 
     @classmethod
     def declared(cls, enrolled: int, *, validation_share: float, test_share: float) -> Population:
-        """Of a declared number, which the hash of the ids splits by the shares."""
+        """Build from a declared number, which the hash of the ids splits by the shares."""
         training = max(round(enrolled * (1 - validation_share - test_share)), 1)
         return cls(enrolled=enrolled, training=training, test=round(enrolled * test_share), source="declared")
 
     @classmethod
     def of_splits(cls, splits: Collection[str], source: Literal["listed", "counted"]) -> Population:
-        """Of the split that each enrolled unit falls into."""
+        """Build from the split of each enrolled unit."""
         found = list(splits)
         return cls(enrolled=len(found), training=found.count("train"), test=found.count("test"), source=source)
 
 
 def digest(*arrays: Shaped[np.ndarray, " ..."]) -> str:
-    """SHA-256 over shape, type and bytes of each array, in order."""
+    """Compute SHA-256 over shape, type and bytes of each array, in order."""
     state = hashlib.sha256()
     for array in arrays:
         state.update(f"{array.shape} {array.dtype.str};".encode())
@@ -93,7 +92,7 @@ class Block(NamedTuple):
     """Contributions of some units, at most one row each.
 
     Attributes:
-        unit: Codes of the units (`fedtext.federation.private_samples.unit_codes`); no unit comes twice in a release.
+        unit: Codes of the units (`unit_codes`, `record_codes`); no unit comes twice in a release.
         rows: Their contributions, not yet clipped.
     """
 

@@ -5,11 +5,10 @@ shift mu = D / s, whatever the dimension, and releases of shifts mu_1 ... mu_T t
 sqrt(mu_1^2 + ... + mu_T^2). The classical s = D sqrt(2 ln(1.25 / delta)) / epsilon is not used anywhere: it is loose,
 and wrong for epsilon > 1.
 
-Sampled Gaussian releases: the pair of distributions that is hardest to keep apart from its neighbour's.
-
-With mu = (largest norm of a unit's contribution) / (noise deviation), q the sampling rate, M(a) = (1 - q) N(0, 1) +
-q N(a, 1) and alpha = e^epsilon >= 1, no neighbours have a larger hockey-stick divergence than these (docs/privacy.md
-has the proof; alpha < 1 follows by exchanging the two distributions):
+A sampled Gaussian release is accounted by its dominating pair. With mu = (largest norm of a unit's contribution) /
+(noise stddev), q the sampling rate, M(a) = (1 - q) N(0, 1) + q N(a, 1) and alpha = e^epsilon >= 1, no neighbours have a
+larger hockey-stick divergence than these (docs/privacy.md has the proof; alpha < 1 follows by exchanging the two
+distributions):
 
     sampling, adjacency             with the unit against without      without against with
     full                            N(mu, 1) against N(0, 1)           the same; 2 mu under replace_one
@@ -19,21 +18,21 @@ has the proof; alpha < 1 follows by exchanging the two distributions):
     fixed_size, replace_one         M(2 mu) against N(0, 1)            the same
 
 Two contributions without a negative coordinate are at most sqrt(2) mu apart and never at more than a right angle, which
-tells under replace_one alone. With M'(x) = (1 - q) N(0, I) + q N(x, I) in the plane, and e, e' its two unit vectors:
+matters under replace_one alone. With M'(x) = (1 - q) N(0, I) + q N(x, I) in the plane, and e, e' its two unit vectors:
 
     poisson, replace_one            M'(mu e) against M'(mu e')         the same
     fixed_size, replace_one         M(sqrt(2) mu) against N(0, 1)      the same
 
-A fixed-size draw is not a Poisson draw: a unit that is not drawn makes room for another, whose contribution may point
-the other way.
+A fixed-size sample is not a Poisson sample: a unit that is not sampled makes room for another, whose contribution may
+point the other way.
 
-Releases without sampling compose in closed form. With sampling, each release's worst pair becomes a privacy loss
+Releases without sampling compose in closed form. With sampling, each release's dominating pair becomes a privacy loss
 distribution on a grid by 'connect the dots' (Doroshenko et al., PETS 2022), which only ever overstates delta, and
 dp_accounting composes them.
 
-Two more accountants, as Opacus has them, stand beside ours for comparison with printed numbers only: they price
-Gaussian releases under add/remove or zero_out, without sampling or with Poisson sampling. They are written here
-because importing Opacus loads torch; tests hold them to Opacus itself.
+A Renyi accountant at Opacus' orders is here too, only for comparison with printed numbers: it covers Gaussian releases
+under add/remove or zero_out, without sampling or with Poisson sampling. Opacus itself is not imported, since it loads
+torch; tests compare the two.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ from fedtext.system.errors import InputError
 
 
 def gaussian_delta(shift: float, epsilon: Float[np.ndarray, " epsilon"]) -> Float[np.ndarray, " epsilon"]:
-    """Smallest delta at each epsilon >= 0 (Balle and Wang, ICML 2018, Theorem 8), without cancellation."""
+    """Compute the smallest delta at each epsilon >= 0, without cancellation (Balle and Wang, ICML 2018, Theorem 8)."""
     from scipy.special import log_ndtr
 
     upper = log_ndtr(shift / 2 - epsilon / shift)
@@ -64,7 +63,7 @@ def gaussian_delta(shift: float, epsilon: Float[np.ndarray, " epsilon"]) -> Floa
 
 
 def gaussian_epsilon(shift: float, delta: float) -> float:
-    """Smallest epsilon at `delta` of a Gaussian release of this shift."""
+    """Compute the smallest epsilon at `delta` of a Gaussian release of this shift."""
     from scipy.optimize import brentq
     from scipy.special import ndtri
 
@@ -76,7 +75,7 @@ def gaussian_epsilon(shift: float, delta: float) -> float:
 
 
 def gaussian_shift(epsilon: float, delta: float) -> float:
-    """Largest shift that is (epsilon, delta) private: the inverse of `gaussian_epsilon`."""
+    """Compute the largest shift that is (epsilon, delta) private: the inverse of `gaussian_epsilon`."""
     from scipy.optimize import brentq
     from scipy.special import ndtri
 
@@ -98,7 +97,7 @@ _REACH = 10.0  # standard deviations; the mass beyond, 1e-23, counts as an infin
 
 @dataclass(frozen=True)
 class HalfProfile:
-    """Hockey-stick divergence of one ordered pair at epsilon >= 0; negligible beyond `top`."""
+    """The hockey-stick divergence of one ordered pair at epsilon >= 0; negligible beyond `top`."""
 
     delta: Profile
     top: float
@@ -107,9 +106,17 @@ class HalfProfile:
 def worst_pair(
     sampling: Sampling, adjacency: Adjacency, rate: float, shift: float, *, non_negative: bool = False
 ) -> tuple[HalfProfile, HalfProfile]:
-    """The profiles 'with against without' and 'without against with' of one release sampled at `rate` < 1.
+    """Build the dominating pair of one release sampled at `rate` < 1.
 
-    `non_negative`: no contribution has a coordinate below 0.
+    Args:
+        sampling: How units are sampled.
+        adjacency: How neighbouring data sets differ.
+        rate: The sampling rate q.
+        shift: Largest norm of a contribution over the noise stddev, mu.
+        non_negative: No contribution has a coordinate below 0.
+
+    Returns:
+        The profiles 'with against without' and 'without against with' the unit.
 
     Raises:
         ValueError: `fixed_size` under `add_remove`.
@@ -125,7 +132,7 @@ def worst_pair(
 
 
 def gaussian_pair(shift: float) -> tuple[HalfProfile, HalfProfile]:
-    """The profiles of one Gaussian release without sampling."""
+    """Build the profiles of one Gaussian release without sampling, in both directions."""
     return (HalfProfile(lambda epsilon: gaussian_delta(shift, epsilon), shift * (shift / 2 + _REACH)),) * 2
 
 
@@ -139,7 +146,10 @@ def validate_accountable(sampling: Sampling, adjacency: Adjacency) -> None:
 
 
 def _mixtures(q: float, p: float, s: float) -> HalfProfile:
-    """(1 - q) N(0) + q N(p) against (1 - q) N(0) + q N(s), for s in {0, -p, p / 2}: the worst event is {x > cut}."""
+    """Build the profile of (1 - q) N(0) + q N(p) against (1 - q) N(0) + q N(s), for s in {0, -p, p / 2}.
+
+    The event of largest divergence is {x > cut}.
+    """
     from scipy.special import log_ndtr
 
     log_q, log_rest = math.log(q), math.log1p(-q)
@@ -163,10 +173,11 @@ def _mixtures(q: float, p: float, s: float) -> HalfProfile:
 
 
 def _right_angle(q: float, mu: float) -> HalfProfile:
-    """M'(mu e) against M'(mu e'): E[(f(A) - alpha f(B))+], A and B independent N(0, 1), f(t) = M(mu)(t) / N(0, 1)(t).
+    """Build the profile of M'(mu e) against M'(mu e').
 
-    Exact in A. The integral over B is a trapezoid sum, whose error falls exponentially: the integrand's singularities
-    are pi / mu off the real line, eight steps and more.
+    It is E[(f(A) - alpha f(B))+], A and B independent N(0, 1), f(t) = M(mu)(t) / N(0, 1)(t). The expectation over A is
+    exact. The integral over B is a trapezoid sum, whose error falls exponentially: the integrand's singularities are pi
+    / mu off the real line, eight steps and more.
     """
     from scipy.special import log_ndtr
 
@@ -191,12 +202,15 @@ def _right_angle(q: float, mu: float) -> HalfProfile:
 def _log_root(
     a: float, b: Float[np.ndarray, " epsilon"], c: Float[np.ndarray, " epsilon"]
 ) -> Float[np.ndarray, " epsilon"]:
-    """Logarithm of the positive root y of e^a y^2 = e^b y + e^c."""
+    """Compute the logarithm of the positive root y of e^a y^2 = e^b y + e^c."""
     return np.asarray(np.logaddexp(b, np.logaddexp(2 * b, math.log(4) + a + c) / 2) - math.log(2) - a)
 
 
 def _vanishing(q: float, mu: float) -> HalfProfile:
-    """N(0) against (1 - q) N(0) + q N(mu): the worst event is {x < cut}; no loss exceeds -log(1 - q)."""
+    """Build the profile of N(0) against (1 - q) N(0) + q N(mu).
+
+    The event of largest divergence is {x < cut}; no loss exceeds -log(1 - q).
+    """
     from scipy.special import ndtr
 
     log_q, log_rest = math.log(q), math.log1p(-q)
@@ -212,7 +226,7 @@ def _vanishing(q: float, mu: float) -> HalfProfile:
 
 
 SMALLEST_DELTA = 1e-11  # below it the rounding of the Fourier transform is no longer negligible
-ROUNDING = 1e-9  # relative: what a budget may be passed by, for what floating point loses on its way into a price
+ROUNDING = 1e-9  # relative: floating-point tolerance when an epsilon is compared with a budget
 _TRUNCATED = 1e-15  # mass that a composition may count as an infinite loss
 _CELLS = 2**18  # the most cells in the grid of one release
 _LARGEST_SHIFT = 1e4  # beyond it, at an epsilon of millions, a grid of so many cells is too coarse for floating point
@@ -221,19 +235,20 @@ Pair = tuple[HalfProfile, HalfProfile]
 
 
 def priced_shift(shift: float) -> float:
-    """Twelve digits, rounded up: shifts that differ in the last bits are one kind, and have one price.
+    """Round a shift up to twelve digits, so that shifts that differ in the last bits have one privacy cost.
 
-    A sampled release's price moves in steps: its grid depends on the shift, and moves epsilon by up to 1e-5. So noise
-    that is settled at one shift and priced at the next may seem to cost too much (fedtext.privacy.calibration.keeps).
+    Epsilon under sampling is a step function: its grid depends on the shift, and moves epsilon by up to 1e-5. So noise
+    that was calibrated at one shift and accounted at the next may seem to cost too much
+    (fedtext.privacy.calibration.keeps).
     """
     return float(f"{shift * (1 + 1e-12):.12g}")
 
 
 @dataclass(frozen=True)
 class SampledGaussian:
-    """`rounds` Gaussian releases of one kind; `shift` is a contribution's largest norm over the noise's deviation.
+    """A kind of Gaussian release, `rounds` times; `shift` is a contribution's largest norm over the noise stddev.
 
-    `non_negative`: no coordinate of a contribution is below 0, which tells only when one unit replaces another.
+    `non_negative`: no coordinate of a contribution is below 0, which matters only when one unit replaces another.
     """
 
     sampling: Sampling
@@ -244,11 +259,11 @@ class SampledGaussian:
 
     @property
     def amplified(self) -> bool:
-        """Whether a unit may be left out of a release."""
+        """True if a unit may be left out of a release, so that sampling amplifies privacy."""
         return self.sampling != "full" and self.rate < 1
 
     def largest_move(self, adjacency: Adjacency) -> float:
-        """How far one unit moves the sum, over the noise's deviation, if it is asked for sure.
+        """Return by how many noise stddevs one unit can move the sum, given that it is sampled.
 
         Two vectors of norm at most C are 2 C apart, two without a negative coordinate only sqrt(2) C:
         |x - y|^2 = |x|^2 + |y|^2 - 2 <x, y>, and <x, y> >= 0.
@@ -259,12 +274,12 @@ class SampledGaussian:
 
 
 def sampling_probability(releases: Iterable[SampledGaussian]) -> float:
-    """At most with this probability one unit is asked at all: up to here delta itself covers whatever it says."""
+    """Bound the probability that one unit is sampled at all; a delta as large covers whatever it contributes."""
     return sum(one.rounds * (one.rate if one.amplified else 1.0) for one in releases)
 
 
 def composed_epsilon(releases: Iterable[SampledGaussian], *, delta: float, adjacency: Adjacency) -> float:
-    """Smallest epsilon proven at `delta` for all releases: exact without sampling, within 1e-5 of the bound with it.
+    """Compute the smallest epsilon proven at `delta` for all releases: exact without sampling, within 1e-5 with it.
 
     Raises:
         ValueError: `fixed_size` under `add_remove`, or sampling with a delta below 1e-11.
@@ -280,7 +295,7 @@ def composed_epsilon(releases: Iterable[SampledGaussian], *, delta: float, adjac
 @lru_cache(maxsize=4096)
 def _composed_epsilon(kinds: tuple[SampledGaussian, ...], delta: float, adjacency: Adjacency) -> float:
     sampled = [kind for kind in kinds if kind.amplified and kind.shift <= _LARGEST_SHIFT]
-    others = [kind for kind in kinds if kind not in sampled]  # sampling only helps: without it a release costs more
+    others = [kind for kind in kinds if kind not in sampled]  # without sampling the cost is higher
     unsampled = math.sqrt(sum(kind.rounds * kind.largest_move(adjacency) ** 2 for kind in others))
     if not sampled:
         return gaussian_epsilon(unsampled, delta) if unsampled else 0.0
@@ -296,13 +311,16 @@ def _composed_epsilon(kinds: tuple[SampledGaussian, ...], delta: float, adjacenc
         parts.append((gaussian_pair(unsampled), 1))
     step = _grid_step(parts)
     epsilon = _one_way_epsilon(parts, step, delta)
-    if adjacency == "replace_one":  # every pair is its own mirror image
+    if adjacency == "replace_one":  # both directions are the same
         return epsilon
     return max(epsilon, _one_way_epsilon([(pair[::-1], rounds) for pair, rounds in parts], step, delta))
 
 
 def _grid_step(parts: list[tuple[Pair, int]]) -> float:
-    """Fine enough for an error of 1e-5 in epsilon: it grows with rounds x step^2; bounded in cells for memory."""
+    """Choose a grid step for an error of 1e-5 in epsilon, limited by memory.
+
+    The error grows with rounds x step^2; the number of cells is bounded.
+    """
     widths = [pair[0].top + pair[1].top for pair, _ in parts]
     wanted = min(2e-3 / math.sqrt(sum(rounds for _, rounds in parts)), min(widths) / 1000)
     return max(wanted, max(widths) / _CELLS)
@@ -330,7 +348,10 @@ def _one_way_epsilon(parts: list[tuple[Pair, int]], step: float, delta: float) -
 
 
 def _on_grid(out: HalfProfile, back: HalfProfile, step: float) -> Any:
-    """The loss distribution on multiples of `step` whose profile joins the pair's by chords, so is never below it."""
+    """Build the privacy loss distribution on multiples of `step`, by 'connect the dots'.
+
+    Its profile joins points of the pair's profile by chords, so it is never below it.
+    """
     from dp_accounting.pld.pld_pmf import DensePLDPmf
 
     highest, lowest = math.ceil(out.top / step), -math.ceil(back.top / step)
@@ -351,9 +372,9 @@ ORDERS = [1 + x / 10 for x in range(1, 100)] + [float(order) for order in range(
 
 
 def rdp_epsilon(releases: Iterable[SampledGaussian], delta: float) -> float:
-    """Epsilon of Gaussian releases by Renyi divergences, under add/remove or zero_out, by `dp_accounting`.
+    """Compute epsilon of Gaussian releases by Renyi divergences, under add/remove or zero_out, by `dp_accounting`.
 
-    Sampling is priced as Poisson's (Mironov, Talwar and Zhang, 2019). A shift that is not the add/remove one (twice
+    Sampling is accounted as Poisson's (Mironov, Talwar and Zhang, 2019). A shift that is not the add/remove one (twice
     the norm under replace_one) is sound without sampling only. An order at which the series does not converge is left
     out, so epsilon is never below that of Opacus, and less than 0.2% above it as long as it is below 10.
     """
@@ -372,7 +393,7 @@ def rdp_epsilon(releases: Iterable[SampledGaussian], delta: float) -> float:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """`dp_accounting` warns of every order that it leaves out, which changes nothing for the reader of a price."""
+    """Silence `dp_accounting`'s warnings of every order that it leaves out: the result stays a valid bound."""
     log = logging.getLogger("absl")
     before, log.disabled = log.disabled, True
     try:
@@ -395,20 +416,27 @@ def epsilon(
     non_negative: bool = False,
     accountant: Accountant = "pld",
 ) -> float:
-    """Epsilon at `delta` of `rounds` releases of a sum of clipped contributions, one every round.
-
-    `noise_multiplier` is the noise's standard deviation over the clip norm, whatever the adjacency: replace_one moves
-    the sum by up to twice the clip norm, or by sqrt(2) times if contributions are `non_negative`. `rate` is the
-    probability (poisson) or the share (fixed_size) of units asked.
+    """Compute epsilon at `delta` of `rounds` releases of a sum of clipped contributions, one every round.
 
     `pld` is exact without sampling (all releases are one Gaussian) and within 1e-5 of the best provable bound with it
-    (fedtext.privacy.accounting has the mechanisms). `rdp` is the accountant that papers used, Renyi divergences at
-    Opacus' orders, for comparison with printed numbers.
+    (the module's text has the mechanisms). `rdp` is the accountant that papers used, Renyi divergences at Opacus'
+    orders, for comparison with printed numbers.
+
+    Args:
+        noise_multiplier: Noise stddev over the clip norm, whatever the adjacency: replace_one moves the sum by up to
+            twice the clip norm, or by sqrt(2) times if contributions are `non_negative`.
+        delta: The delta of (epsilon, delta) privacy.
+        rounds: Number of releases.
+        adjacency: How neighbouring data sets differ.
+        sampling: How units are sampled.
+        rate: The probability (poisson) or the share (fixed_size) of units sampled.
+        non_negative: No contribution has a coordinate below 0.
+        accountant: `pld` or `rdp`.
 
     Raises:
-        ValueError: an argument that is no such thing, or a combination that cannot be priced soundly: a rate other
-            than 1 with full participation, fixed_size under add_remove, or sampling under `rdp` other than Poisson
-            under zero_out or add_remove.
+        ValueError: an argument is invalid, or no sound epsilon is known for the combination: a rate other than 1 with
+            full participation, fixed_size under add_remove, or sampling under `rdp` other than Poisson under zero_out
+            or add_remove.
     """
     check_declaration(delta=delta, rounds=rounds, adjacency=adjacency, sampling=sampling, rate=rate)
     if not (noise_multiplier > 0 and math.isfinite(noise_multiplier)):
@@ -426,7 +454,7 @@ def epsilon(
 
 
 def check_declaration(*, delta: float, rounds: int, adjacency: Adjacency, sampling: Sampling, rate: float) -> None:
-    """Raise ValueError, naming value and demand, unless these describe releases that can be priced."""
+    """Raise ValueError, naming value and demand, unless the accountant covers such releases."""
     if not 0 < delta < 1:
         raise InputError(f"delta is {delta}: it must lie strictly between 0 and 1")
     if isinstance(rounds, bool) or rounds != int(rounds) or rounds < 1:

@@ -1,4 +1,4 @@
-"""What all releases of one data set together may cost: a fact of the run's parameters, not of what was released."""
+"""The allowance of a data set: what all its releases together may cost, by the run's parameters alone."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from fedtext.params.privacy import Privacy
 
 
 class Allowance(NamedTuple):
-    """What a data set may spend.
+    """The total privacy cost that a data set's releases may have.
 
     Attributes:
-        public: Whether its text is: releases are counted, and none is refused.
+        public: True for public text: releases are counted, and none is refused.
         total: `privacy.total_epsilon`, infinite if nothing limits them; None: each promise has its first run's budget.
     """
 
@@ -21,5 +21,5 @@ class Allowance(NamedTuple):
 
     @classmethod
     def of(cls, corpus: Corpus, privacy: Privacy) -> Allowance:
-        """By a run's declarations."""
+        """Build from a run's declarations."""
         return cls(corpus.is_public, privacy.total_epsilon)

@@ -1,4 +1,4 @@
-"""What a run's epsilon relies on and no ledger can check."""
+"""The assumptions that a run's epsilon relies on and that the ledger cannot check."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _SEEDED = f"This is a {SIMULATED}. Whoever knows the seed can remove the noise, 
 
 
 def assumptions(ledger: Ledger) -> list[str]:
-    """The assumptions that the declaration and the releases imply, one sentence or two each."""
+    """Return the assumptions that the declaration and the releases imply, one or two sentences each."""
     declaration = ledger.declaration
     found = [*_aggregation(ledger), *_own(ledger)]
     if declaration.aggregation == "secure":
@@ -73,9 +73,9 @@ def assumptions(ledger: Ledger) -> list[str]:
 
 
 def _aggregation(ledger: Ledger) -> list[str]:
-    """Who adds the noise and what the server sees, in the words of those that send: clients, parties or records.
+    """Return who adds the noise and what the server sees, in terms of the senders: clients, parties or records.
 
-    Nothing where parties answered alone and nobody together.
+    The list is empty where all queries were local to one party each.
     """
     declaration = ledger.declaration
     shared = dict.fromkeys(release.name for release in ledger.releases if not release.secret_draw)
@@ -91,18 +91,18 @@ def _aggregation(ledger: Ledger) -> list[str]:
 
 
 def _own(ledger: Ledger) -> list[str]:
-    """What parties answered alone, under any aggregation."""
+    """Return the assumptions of local queries, under any aggregation."""
     names = dict.fromkeys(release.name for release in ledger.releases if release.secret_draw)
     return [_OWN.format(names=_quoted(names))] if names else []
 
 
 def _insider(ledger: Ledger) -> list[str]:
-    """What those that add shares of the noise see; with parties the epsilon against the one that knows most."""
+    """Return what a contributor of a noise share learns; with parties, epsilon against the best informed of them."""
     if not ledger.parties:
         return [_INSIDER]
     shares = {release: len(release.parties or ledger.parties) for release in ledger.releases if not release.secret_draw}
     sharers = min((number for number in shares.values() if number > 1), default=None)
-    if sharers is None:  # whoever adds all of the noise has nobody to see
+    if sharers is None:  # a party that adds all of the noise sees no other's contribution
         return []
     left = {release: _left(ledger, number) if number > 1 else 1.0 for release, number in shares.items()}
     seen = _INSIDER_PARTY.format(sharers=sharers, left=_left(ledger, sharers), epsilon=shown(_against(ledger, left)))
@@ -110,12 +110,12 @@ def _insider(ledger: Ledger) -> list[str]:
 
 
 def _left(ledger: Ledger, sharers: int) -> float:
-    """The share of the deviation that epsilon relies on which one of so many parties does not know."""
+    """Compute the fraction of the noise stddev still unknown to a party that contributed one of `sharers` shares."""
     return math.sqrt(max(0.0, 1 - 1 / (ledger.declaration.honest_fraction * sharers)))
 
 
 def _against(ledger: Ledger, left: dict[Release, float]) -> float | str:
-    """Epsilon where of each release's noise only so much is unknown."""
+    """Compute epsilon where only a fraction `left` of each release's noise stddev is unknown."""
     if 0 in left.values():
         return number(math.inf)
     thinner = [
@@ -126,7 +126,7 @@ def _against(ledger: Ledger, left: dict[Release, float]) -> float | str:
 
 
 def _watched(release: Release, ledger: Ledger) -> bool:
-    """Whether the server sees who was drawn."""
+    """Return True if the server sees which units were sampled."""
     return ledger.declaration.aggregation == "local" and not release.secret_draw
 
 

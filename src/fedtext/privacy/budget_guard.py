@@ -1,8 +1,9 @@
-"""The gate in front of every door: who runs a release is asked before private data are read, and told what left.
+"""The budget guard: every release mechanism asks it before private data are read, and reports each release to it.
 
-A door (fedtext.federation) calls `current()`. Without a runner, as in a notebook or a test of the mechanism, the gate
-stands open and the ledger alone decides. The project's runner puts a gate of its own there: it opens for nodes that
-are declared releases, keeps one budget a data set, and writes down what passed (fedtext.privacy.history).
+A release mechanism (fedtext.federation) calls `current()`. Without a runner, as in a notebook or a test of the
+mechanism, the guard lets all releases pass and the ledger alone decides. The project's runner installs a guard of its
+own: it admits nodes that are declared releases, keeps one budget a data set, and records each release
+(fedtext.privacy.history).
 """
 
 from __future__ import annotations
@@ -17,18 +18,19 @@ from fedtext.privacy.ledger import Ledger, Release
 
 @runtime_checkable
 class BudgetGuard(Protocol):
-    """What a door asks."""
+    """The interface between release mechanisms and the runner."""
 
     def admit(self, release: Release, ledger: Ledger, draw: str) -> None:
-        """Raise if `release` may not be made on `ledger`; nothing private has been read yet.
+        """Raise if `release` may not be made on `ledger`; no private value has been read yet.
 
-        `draw` names the draw of its units, by all that is public of it: what has another name was drawn anew.
+        `draw` names the sample of its units by all its public inputs: samples of different names are independent.
         """
 
     def confirm(self, release: Release, round: int, receipt: str, draw: str) -> None:
-        """Raise if what is about to leave may not; `receipt` is the same for the same release, and says nothing else.
+        """Raise if the computed release may not be returned; otherwise record it.
 
-        Two different sums of one plan have two receipts: a release that was made of other data is another release.
+        `receipt` is equal for equal noisy sums, and reveals nothing else. Two different sums of one plan have two
+        receipts: a release that was made of other data is another release.
         """
 
     def unaccounted(self, name: str, reason: str, ledger: Ledger) -> None:
@@ -36,29 +38,29 @@ class BudgetGuard(Protocol):
 
 
 class NoBudgetGuard:
-    """Lets everything pass: the ledger alone decides."""
+    """A guard that admits every release: the ledger alone decides."""
 
     def admit(self, release: Release, ledger: Ledger, draw: str) -> None:
-        """Always."""
+        """Admit every release."""
 
     def confirm(self, release: Release, round: int, receipt: str, draw: str) -> None:
-        """Always."""
+        """Let every release be returned, unrecorded."""
 
     def unaccounted(self, name: str, reason: str, ledger: Ledger) -> None:
-        """Always."""
+        """Allow every read."""
 
 
 _gate: ContextVar[BudgetGuard] = ContextVar("gate", default=NoBudgetGuard())  # noqa: B039 - it has no state
 
 
 def current() -> BudgetGuard:
-    """The gate that stands before the doors now."""
+    """Return the budget guard in force."""
     return _gate.get()
 
 
 @contextmanager
 def guarding(gate: BudgetGuard) -> Iterator[None]:
-    """Puts `gate` before the doors."""
+    """Put `gate` in force for the block."""
     token = _gate.set(gate)
     try:
         yield

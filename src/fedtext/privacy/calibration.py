@@ -1,4 +1,4 @@
-"""How much noise a privacy budget asks for."""
+"""Calibration: the least noise that keeps a privacy budget."""
 
 from __future__ import annotations
 
@@ -31,15 +31,23 @@ def noise_multiplier(
     non_negative: bool = False,
     beside: tuple[SampledGaussian, ...] = (),
 ) -> float:
-    """Smallest noise multiplier (noise deviation over clip norm) that keeps `rounds` releases at (epsilon, delta).
+    """Compute the smallest noise multiplier (noise stddev over clip norm) that keeps `rounds` releases at a budget.
 
-    Exact without sampling, within a relative 1e-6 with it, and never on the side of too little noise. `beside` are
-    other releases, of a noise that is settled, which the same units pay for: all of them together keep the budget. The
-    further arguments are those of `fedtext.privacy.accounting.epsilon`.
+    The result is exact without sampling, within a relative 1e-6 with it, and never on the side of too little noise.
+
+    Args:
+        epsilon: The budget of all releases together, those in `beside` included.
+        delta: The delta at which the budget holds.
+        rounds: Number of releases to calibrate.
+        adjacency: As for `fedtext.privacy.accounting.epsilon`.
+        sampling: As for `fedtext.privacy.accounting.epsilon`.
+        rate: As for `fedtext.privacy.accounting.epsilon`.
+        non_negative: As for `fedtext.privacy.accounting.epsilon`.
+        beside: Other releases of the same units, with fixed noise; all of them together keep the budget.
 
     Raises:
-        ValueError: `epsilon` is not positive and finite, the releases beside leave nothing of it, or what
-            `fedtext.privacy.accounting.epsilon` refuses.
+        ValueError: `epsilon` is not positive and finite, the releases beside use it up, or
+            `fedtext.privacy.accounting.epsilon` would raise it.
     """
     if not (epsilon > 0 and math.isfinite(epsilon)):
         raise InputError(f"epsilon is {epsilon}: it must be positive and finite")
@@ -59,10 +67,10 @@ def noise_multiplier(
 
 
 def keeps(kinds: Sequence[SampledGaussian], *, epsilon: float, delta: float, adjacency: Adjacency) -> bool:
-    """Whether a ledger with this budget lets these releases pass: it prices their shifts as `priced_shift` has them.
+    """Return True if a ledger with this budget accepts these releases, accounted at `priced_shift` of their shifts.
 
-    A release gets its shift as sensitivity over deviation, which may miss one over the multiplier by a few last bits:
-    so both prices are asked where that decides the twelfth digit.
+    A release's shift is sensitivity over noise stddev, which may differ from one over the multiplier in the last few
+    bits: so both privacy costs are checked where that decides the twelfth digit.
     """
     return all(
         composed_epsilon(
@@ -112,7 +120,7 @@ def _noise_multiplier(
 
 
 def _raised_while(is_too_little: Callable[[float], bool], log_multiplier: float, step: float) -> float:
-    """The multiplier, raised from a root's last digits until the budget is kept."""
+    """Raise the log multiplier by steps from a root's last digits until the budget is kept; return the multiplier."""
     while is_too_little(log_multiplier):
         log_multiplier += step
         step *= 2

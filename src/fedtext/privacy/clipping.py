@@ -1,4 +1,4 @@
-"""Clipping: every contribution is brought to an L2 norm of at most `clip_norm` before anything else happens to it."""
+"""Clipping: every contribution is scaled to an L2 norm of at most `clip_norm` before any other computation."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from jaxtyping import Float
 
 from fedtext.system.errors import InputError
 
-# Squares are summed 2^22 at a time, so that norms in double precision err by less than 2^-30 whatever the width: with
-# this shrinkage the bound is a true one.
+# Squares are summed 2^22 at a time, so that norms in double precision have a relative error below 2^-30 at any width.
+# Rows are clipped to `_SLACK` times the limit, so that the limit holds in spite of that error.
 _PART = 2**22
 _SLACK = 1.0 - 2.0**-30
 
 
 def clip_factors(norms: Float[np.ndarray, "*row"], clip_norm: float) -> Float[np.ndarray, "*row"]:
-    """What rows of these L2 norms are multiplied by: min(1, clip_norm / norm); 1 for a zero row.
+    """Return the factors that clip rows of these L2 norms: min(1, clip_norm / norm); 1 for a zero row.
 
     Raises:
         ValueError: `clip_norm` is not positive and finite, or a norm is NaN or infinite.
@@ -31,15 +31,15 @@ def clip_factors(norms: Float[np.ndarray, "*row"], clip_norm: float) -> Float[np
 
 
 def clip_rows(x: Float[np.ndarray, "row dim"], clip_norm: float) -> Float[np.ndarray, "row dim"]:
-    """Rows scaled down to an L2 norm of at most `clip_norm`, in double precision; shorter rows stay as they are.
+    """Clip rows to an L2 norm of at most `clip_norm`, in double precision; shorter rows stay as they are.
 
-    A row that holds NaN, an infinity or values too large to square becomes zeros: whether a release happens at all
-    must not be one client's say.
+    A row that holds NaN, an infinity or values too large to square becomes zeros: whether a release happens must not
+    depend on one client.
 
     Raises:
         ValueError: `clip_norm` is not positive and finite.
     """
-    wide = np.array(x, dtype=np.float64, order="C")  # one row after the other: a norm's bits are its own row's
+    wide = np.array(x, dtype=np.float64, order="C")  # row by row: a norm's bits do not depend on other rows
     with np.errstate(over="ignore", invalid="ignore"):
         parts = (wide[:, first : first + _PART] for first in range(0, max(wide.shape[1], 1), _PART))
         norms = np.sqrt(sum(np.einsum("ij,ij->i", part, part) for part in parts))
@@ -50,5 +50,5 @@ def clip_rows(x: Float[np.ndarray, "row dim"], clip_norm: float) -> Float[np.nda
 
 
 def positive_parts(x: Float[np.ndarray, "row dim"]) -> Float[np.ndarray, "row dim"]:
-    """Rows with 0 in place of every coordinate below it, -inf among them; NaN stays for `clip_rows` to silence."""
+    """Set every coordinate below 0 to 0, -inf included; `clip_rows` makes a row with NaN zeros."""
     return np.asarray(np.maximum(x, 0.0))

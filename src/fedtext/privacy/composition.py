@@ -1,4 +1,4 @@
-"""What several runs on the same private text cost together: whoever sees all of them has spent more than one budget."""
+"""Composition of several runs on the same private text: their total epsilon, which exceeds each run's budget."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fedtext.privacy.report import reported_releases
 def compose_runs(
     reports: Sequence[Mapping[str, Any]], released: Sequence[Sequence[str]], declaration: Privacy
 ) -> dict[str, Any]:
-    """Epsilon of all releases of several runs under composition, at `declaration.delta`.
+    """Compute epsilon of all releases of several runs under composition, at `declaration.delta`.
 
     Runs that released the very same bytes, and no others, count once: a repeated release is one release. Runs that
     share a part of their releases count in full, so the epsilon is an upper bound. Runs that released nothing do not
@@ -22,8 +22,8 @@ def compose_runs(
 
     Args:
         reports: Each run's privacy report (`fedtext.privacy.report.privacy_report`).
-        released: For each run the digests of what its releases gave; an empty list is never taken for another's.
-        declaration: Delta and adjacency of the total; each run must have declared them too.
+        released: For each run the digests of its released data; an empty list never equals another.
+        declaration: Delta and adjacency of the total; each run must have declared the same.
 
     Returns:
         `epsilon` (None where there is no finite one), `reason` (None where there is one), `runs` (how many counted).
@@ -39,7 +39,7 @@ def compose_runs(
     if kinds - {(declaration.delta, declaration.adjacency, declaration.unit)}:
         return _unpriced("they declare different deltas, adjacencies or units", different)
     releases = [release for report in different.values() for release in reported_releases(report)]
-    if len({report.get("partition") for report in different.values()}) > 1:  # one's parties may share units with others
+    if len({report.get("partition") for report in different.values()}) > 1:  # parties of two may share units
         releases = [release.model_copy(update={"parties": None}) for release in releases]
     population = max((report["population"] for report in different.values()), default=1)
     ledger = Ledger(declaration=declaration, population=population, releases=tuple(releases))

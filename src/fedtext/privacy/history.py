@@ -1,9 +1,9 @@
-"""The history of a data root: every query that its private data answered, kept with the data and copied with them.
+"""The history of a data root: every release made of its private data, kept with the data and copied with them.
 
-`<data_root>/.fedtext/releases.jsonl` has a line for each (`fedtext.privacy.spending.Spent`), written before the noised
-answer leaves the door. Runs that another run starts (a comparison's) write into that one's history as well, and are
-held to its budget. What private data answered is in the user's registry too (fedtext.privacy.registry): there the same
-people's releases in other data roots are found, and what a history has lost.
+`<data_root>/.fedtext/releases.jsonl` has a line for each (`fedtext.privacy.spending.Spent`), written before the noisy
+result is returned. Runs that another run starts (a comparison's) write into that run's history as well, and keep its
+budget. The user's registry (fedtext.privacy.registry) has every release too: it finds the same people's releases in
+other data roots, and restores lost entries of a history.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ HISTORY_ROOT = "FEDTEXT_HISTORY_ROOT"  # environment: the data root of the run t
 
 
 class History:
-    """Entries of a data root, of the one whose run started this one, and of all others over the same people.
+    """Entries of a data root, of that of the run that started this one, and of all others with the same people's data.
 
     Args:
-        data_root: Where this run reads and writes.
-        around: The data root of the run that started this one; by default what the environment says.
-        registry: Where the same people are found; None: of a public corpus, which is nobody's.
+        data_root: The folder that this run reads and writes.
+        around: The data root of the run that started this one; by default the environment variable's value.
+        registry: The registry that finds the same people's data roots; None for a public corpus.
     """
 
     def __init__(self, data_root: Path, around: Path | None = None, registry: Registry | None = None) -> None:
@@ -43,11 +43,13 @@ class History:
         self._registry, self._is_known = registry, False
 
     def own(self) -> tuple[Spent, ...]:
-        """Entries of this data root, in the order in which they were made."""
+        """Return the entries of this data root, in the order in which they were made."""
         return self._read(self._roots[0])
 
     def entries(self) -> tuple[Spent, ...]:
-        """All entries, each once, in the order in which they were made; `Spent.elsewhere` says which are of others.
+        """Return all entries, each once, in the order in which they were made.
+
+        `Spent.elsewhere` marks those of other data roots.
 
         Raises:
             RunRefusedError: a history cannot be read, or has lost entries.
@@ -64,13 +66,13 @@ class History:
         found: dict[tuple[object, ...], Spent] = {}
         for _, path, entry in told:
             found.setdefault(entry.key, entry.model_copy(update={"elsewhere": path}))
-        return tuple((found | here).values())  # in the registry's order, as they stand here
+        return tuple((found | here).values())  # in the registry's order, with this root's contents
 
     def add(self, entry: Spent, judge: Callable[[], None] = lambda: None) -> bool:
-        """Writes `entry` down wherever it is not yet; true if it was new here.
+        """Write `entry` wherever it is missing; return True if it was new here.
 
-        `judge` is called while nobody else can write, and may raise: two runs that ask at the same time for what is
-        left once do not both get it.
+        `judge` is called under the lock, and may raise: of two concurrent runs that need the last of the budget, only
+        one gets it.
         """
         with self._locked():
             judge()
@@ -78,7 +80,7 @@ class History:
         return new[0]
 
     def know(self, clients: Iterable[str], texts: Iterable[str]) -> None:
-        """Tells the registry, if there is one, whose text lies here."""
+        """Record in the registry, if there is one, which clients and texts lie in this data root."""
         if self._registry is not None:
             clients, texts = set(clients), set(texts)
             with self._locked():
@@ -87,24 +89,24 @@ class History:
                         if self._registry.is_of(root, clients, texts):
                             write_text(root / FOLDER / FILE, "".join(_lines(lost)))
                         else:
-                            self._registry.retire(root)  # other people's text lies where theirs was removed
+                            self._registry.retire(root)  # other people's text has replaced theirs
                     self._registry.add(root, self._read(root))
                     self._registry.know(root, clients, texts)
             self._is_known = True
 
     def restore(self) -> None:
-        """Writes a history that was removed again, from the registry, where a run's other records still lie."""
+        """Write a history that was removed again, from the registry, where a run's other records still exist."""
         for root in self._roots if self._registry is not None else ():
             if (root / FOLDER).is_dir() and not (root / FOLDER / FILE).exists() and (lost := self._registered(root)):
                 write_text(root / FOLDER / FILE, "".join(_lines(lost)))
 
     @property
     def knows(self) -> bool:
-        """Whether the registry has been told, or need not be."""
+        """True if the registry has recorded this data root's units, or need not."""
         return self._registry is None or bool(self._registry.data_root(self._roots[0]).data_sets)
 
     def _may_be_others(self, root: Path | None) -> bool:
-        """Whether a data root of this run was removed, and nobody knows yet whose text lies there now."""
+        """Return True if a run's data root was removed, and the units of the text there now are not yet recorded."""
         return root is not None and not self._is_known and not (root / FOLDER / FILE).exists()
 
     @contextmanager
@@ -123,7 +125,7 @@ class History:
         is_new = all(entry.key != one.key for one in (*known, *lost))
         entries = (*known, *lost, *([entry] if is_new else []))
         if self._registry is not None:
-            self._registry.add(root, entries)  # first: what is in no file may not have left
+            self._registry.add(root, entries)  # first: it must hold all that a history holds
         if entries != known:
             write_text(root / FOLDER / FILE, "".join(_lines(entries)))
         return is_new
@@ -144,10 +146,10 @@ class History:
 
 
 def release_history(data_root: Path | str) -> tuple[Spent, ...]:
-    """Every query that was ever answered from the private data below `data_root`.
+    """Return every release that was ever made of the private data below `data_root`.
 
     Raises:
-        RunRefusedError: the history cannot be read, or is empty, as it never is where something was written.
+        RunRefusedError: the history cannot be read, or the file is empty (one that was written never is).
     """
     file = Path(data_root) / FOLDER / FILE
     if not file.exists():

@@ -1,6 +1,6 @@
-"""Lloyd's step from noised counts and sums (Su et al., CODASPY 2016): arithmetic of released values alone.
+"""Lloyd's step from noisy counts and sums (Su et al., CODASPY 2016): post-processing of released values.
 
-How many steps there are is fixed beforehand, and no step asks whether it converged: that would be one more release.
+The number of steps is fixed beforehand: a test of convergence would be one more release.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 
 from fedtext.privacy.clipping import clip_rows
 
-SEEN = 2.0  # deviations of its noise: a count below says nothing, and its centre stays
+SEEN = 2.0  # noise stddevs: a count below is not distinguishable from noise, and its centre stays
 
 
 def moved_centres(
@@ -21,13 +21,13 @@ def moved_centres(
     stddev: float,
     radius: float,
 ) -> Float[np.ndarray, "cluster dim"]:
-    """Means of the clusters, no longer than `radius`, which bounds every point; noise alone moves no centre.
+    """Compute the clusters' means, clipped to norm `radius`; a centre stays where the count does not exceed noise.
 
     Args:
         centres: Before the step.
-        counts: Noised numbers of points.
-        sums: Noised sums of points.
-        stddev: Deviation of a count's noise.
+        counts: Noisy numbers of points.
+        sums: Noisy sums of points.
+        stddev: Standard deviation of a count's noise.
         radius: Largest norm of a point.
     """
     seen = counts >= max(SEEN * stddev, np.finfo(np.float64).tiny)
@@ -38,9 +38,9 @@ def moved_centres(
 def mixture(
     counts: Float[np.ndarray, " cluster"], kept: Bool[np.ndarray, " cluster"] | None = None
 ) -> Float[np.ndarray, " cluster"]:
-    """Shares of the clusters by their noised counts; negative ones are 0, and where none is left all are equal.
+    """Compute the clusters' shares from noisy counts; a negative count is 0, and all shares are equal if none is left.
 
-    `kept` are those that have a share at all; None, or nobody: all.
+    `kept` marks the clusters that have a share at all; None, or none marked: all.
     """
     allowed = np.ones(len(counts), dtype=bool) if kept is None or not kept.any() else kept
     weights = np.where(allowed, np.maximum(counts, 0.0), 0.0)

@@ -1,18 +1,17 @@
-"""The ledger: every read of private data in a run, and the price of all of them together.
+"""The ledger: every read of private data in a run, and the privacy cost of all of them together.
 
-A value, not a service: a mechanism takes a ledger in and hands a charged one out, so a repeated node charges once.
-A `Release` is data that says all that pricing needs; `fedtext.privacy.accounting` prices. What is read without a
-mechanism is written down too, and makes epsilon infinite.
+It is a value, not a service: a mechanism takes a ledger and returns a charged one, so a repeated node charges once. A
+`Release` holds all that its privacy cost depends on; `fedtext.privacy.accounting` computes the cost. Reads of private
+data without a mechanism are recorded too, and make epsilon infinite.
 
-Whose noise is priced depends on the declared aggregation. Under `secure` and `trusted` it is the noise of the sum.
-Under `local` every client adds all of the noise itself and the server sees each client's noised message with its
-sender: the other messages say nothing about a client, so `noise_stddev` is that of ONE message, the sum (with
-sqrt(n) times as much) is post-processing, and a draw of participants that the server watches amplifies nothing.
+The declared aggregation decides which noise is accounted. Under `secure` and `trusted` it is the noise of the sum.
+Under `local` every client adds all of the noise itself and the server sees each client's noisy message with its sender:
+the other messages are independent of a client, so `noise_stddev` is that of ONE message, the sum (with sqrt(n) times as
+much) is post-processing, and sampling that the server observes does not amplify.
 
-A ledger may know several parties (fedtext.privacy.parties), each with a budget of its own: a release costs the parties
-that took part, and the run's epsilon is that of the party that spent most. Without parties everybody pays for all.
-
-Reads of private data that no mechanism protects, as the ledger writes them down.
+A ledger may know several parties (fedtext.privacy.parties), each with a budget of its own: a release is charged to the
+parties that took part, and the run's epsilon is that of the party that spent most. Without parties every release is
+charged to all units.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class Unaccounted(Parameters):
 
 
 class EvaluationOnly(Parameters):
-    """A read of held-out private data that feeds nothing back."""
+    """A read of held-out private data on which no later step depends."""
 
     name: str
     reason: str
@@ -57,9 +56,10 @@ _PRICED = ("sampling", "rate", "secret_draw", "unit", "steps", "rounds", "non_ne
 
 
 class BudgetExceeded(InputError):  # noqa: N818 - it is the outcome of a check, and reads as one where it is raised
-    """A release would overdraw the declared budget. `budget`, `spent`, `asked` (alone) and `total` are epsilons.
+    """Raised when a release would overdraw the declared budget.
 
-    `party` is the name of the party whose budget it is; None where the ledger knows no parties.
+    `budget`, `spent`, `asked` (the release alone) and `total` are epsilons. `party` is the name of the party whose
+    budget it is; None where the ledger knows no parties.
     """
 
     def __init__(
@@ -75,16 +75,27 @@ class BudgetExceeded(InputError):  # noqa: N818 - it is the outcome of a check, 
 
 
 class Release(Parameters):
-    """One noised release of a sum of bounded contributions.
+    """One noisy release of a sum of bounded contributions.
 
-    `sensitivity` is the largest L2 norm of one unit's contribution: what zero_out and add_remove can move the sum by.
-    replace_one can move it by twice that, or by sqrt(2) times if contributions are `non_negative` (counts, votes: two
-    such vectors are never more than a right angle apart), which the ledger counts. `noise_stddev`, in the same unit, is
-    the noise that may be relied on (what is left of it if declared dropouts happen). `steps` equal releases may share
-    an entry, and one entry may pay for `rounds` rounds whose releases are one mechanism: that changes no price.
-    `secret_draw`: one party answered alone. It drew among its own units and added the noise before anybody else saw a
-    thing, so that the draw helps under local noise too; the server sees its answer, and whose it is.
-    `parties` names those that took part and pay; None: all.
+    Attributes:
+        name: The query's name.
+        round: The round of the release.
+        mechanism: The mechanism in words.
+        sensitivity: The largest L2 norm of one unit's contribution: the most by which zero_out and add_remove move the
+            sum. replace_one can move it by twice that, or by sqrt(2) times if contributions are `non_negative`, which
+            the ledger takes into account.
+        noise_stddev: The standard deviation of the noise that may be relied on (that which is left if declared dropouts
+            happen), in the unit of `sensitivity`.
+        sampling: How units are sampled.
+        rate: The sampling rate.
+        unit: The unit of privacy.
+        steps: How many equal releases share this entry.
+        rounds: How many rounds one release covers, where their releases are one mechanism; it changes no privacy cost.
+        non_negative: No contribution has a coordinate below 0 (counts, votes): two such vectors are never more than a
+            right angle apart.
+        secret_draw: A local query of one party, which samples its own units and adds the noise before any other party
+            sees a value, so that sampling amplifies under local noise too. The server sees the result and its sender.
+        parties: Names of the parties that took part and are charged; None: all.
     """
 
     name: str
@@ -114,58 +125,68 @@ class Release(Parameters):
 
     @property
     def noise_multiplier(self) -> float:
-        """Noise deviation over sensitivity."""
+        """Noise stddev over sensitivity."""
         return self.noise_stddev / self.sensitivity
 
     def stream_name(self) -> str:
-        """What tells this release's coins and noise from any other's: all of it but `non_negative`, which only prices.
+        """Return the name of the release's random streams: all fields but `non_negative`, which affects the cost only.
 
-        Noise is bound to the sum it hides as well, so two releases that differ in nothing else share no noise that
-        their difference could cancel.
+        Noise is bound to the sum it hides as well, so two releases that are equal otherwise share no noise that their
+        difference could cancel.
         """
         return self.model_dump_json(exclude={"non_negative"})
 
     def as_sampled(self, *, watched: bool = False) -> SampledGaussian:
-        """What the accountant prices; a draw that the server watched (local noise) amplifies nothing."""
+        """Return the release as the accountant's type; sampling that the server watched counts as none."""
         shift = priced_shift(self.sensitivity / self.noise_stddev)
         watched = watched and not self.secret_draw
         sampling: Sampling = "full" if watched else self.sampling
         return SampledGaussian(sampling, 1.0 if watched else self.rate, shift, self.steps, self.non_negative)
 
     def as_noisy_as(self, other: Release) -> bool:
-        """Whether both cost the same parties the same: noise (up to rounding), draw, unit, sign, steps and rounds."""
+        """Return True if both have the same privacy cost for the same parties.
+
+        Noise (up to rounding), sampling, unit, sign, steps and rounds must agree.
+        """
         return math.isclose(self.noise_multiplier, other.noise_multiplier, rel_tol=ROUNDING) and all(
             getattr(self, field) == getattr(other, field) for field in _PRICED
         )
 
     def costs(self, party: str | None) -> bool:
-        """Whether a party pays for it."""
+        """Return True if the release is charged to the party."""
         return self.parties is None or party in self.parties
 
     def repeats(self, other: Release) -> bool:
-        """Whether both have one name and round, and a party took part in both."""
+        """Return True if both have one name and round, and a party took part in both."""
         shared = None in (self.parties, other.parties) or set(self.parties or ()) & set(other.parties or ())
         return bool(shared) and (self.name, self.round) == (other.name, other.round)
 
 
 class Plan(Parameters):
-    """What a run was opened for (`Ledger.planned`), apart from the ledger that is charged."""
+    """The releases and reads that a run was opened for (`Ledger.planned`), apart from the ledger that is charged."""
 
     releases: tuple[Release, ...] | None
 
 
 class Ledger(Parameters):
-    """All reads of a run's private data under one declaration; `population` is the public number of units.
+    """All reads of a run's private data under one declaration.
 
-    `part` says whose data: the clients that are trained on, or the test clients. `planned` is what the run was opened
-    for (None: it was not opened by a plan): nothing else can be charged, so a release must be of a planned name and
-    round, at the planned noise.
-    `planned_unaccounted`: it also means to read private data without a mechanism.
-
-    `parties` are all holders of the units, each with its own budget, none above the declared epsilon; empty: the
-    ledger does not tell them apart. `deal` names the rule that dealt the units out to them, where runs may have several
-    for the same names. The declared delta is everybody's. `enrolled` is the public number of units where parties are
-    priced as larger than they are, so that theirs add up to more.
+    Attributes:
+        declaration: The run's declared privacy parameters; its delta holds for every party.
+        population: The number of units that accounting uses; it is public.
+        part: The clients whose data are read: training or test clients.
+        parties: All data holders of the units, each with its own budget, none above the declared epsilon; empty: the
+            ledger does not tell them apart.
+        deal: The name of the rule that partitions the units among the parties, where runs may have several for the same
+            names.
+        enrolled: The public number of units, where parties are accounted as larger than they are, so that their
+            populations add up to more.
+        planned: The releases that the run was opened for; None: it was not opened by a plan. Nothing else can be
+            charged: a release must be of a planned name and round, at the planned noise.
+        planned_unaccounted: The plan also includes a read of private data without a mechanism.
+        releases: The releases charged so far.
+        unaccounted: The reads without a mechanism so far.
+        evaluation_only: The held-out evaluations so far.
     """
 
     declaration: Privacy
@@ -186,12 +207,12 @@ class Ledger(Parameters):
         return self
 
     def charge(self, release: Release) -> Ledger:
-        """The ledger with one more release. Call it before the first private value is read.
+        """Return the ledger with one more release. Call it before the first private value is read.
 
         Raises:
             BudgetExceeded: the release would overdraw the budget, or that of a party that takes part.
             ValueError: the release protects another unit than was declared, names a party that the ledger does not
-                know, is in the ledger already, or is not what the ledger was opened for.
+                know, is in the ledger already, or is not one that the ledger was opened for.
         """
         self._refuse_misfit(release)
         if self.planned is not None:
@@ -205,32 +226,35 @@ class Ledger(Parameters):
         return charged
 
     def unaccounted_read(self, name: str, reason: str) -> Ledger:
-        """The ledger with a read that no mechanism protects: epsilon is infinite from here on."""
+        """Return the ledger with a read that no mechanism protects: epsilon is infinite from here on."""
         return self.model_copy(update={"unaccounted": (*self.unaccounted, Unaccounted(name=name, reason=reason))})
 
     def evaluation_only_read(self, name: str, reason: str) -> Ledger:
-        """The ledger with a held-out evaluation, which costs nothing as long as nothing depends on it."""
+        """Return the ledger with a held-out evaluation, which costs nothing as long as no output depends on it."""
         entry = EvaluationOnly(name=name, reason=reason)
         return self.model_copy(update={"evaluation_only": (*self.evaluation_only, entry)})
 
     def epsilon(self, adjacency: Adjacency | None = None) -> float:
-        """Epsilon at the declared delta of everything that was read, under the declared or another adjacency.
+        """Compute epsilon at the declared delta of all reads, under the declared or another adjacency.
 
         With parties it is the epsilon of the party that spent most, which holds for every unit.
 
         Raises:
-            ValueError: the releases cannot be priced under this adjacency.
+            ValueError: no sound epsilon is known for the releases under this adjacency.
         """
         return math.inf if self.unaccounted else self.spent(adjacency)
 
     def spent(self, adjacency: Adjacency | None = None, *, party: str | None = None) -> float:
-        """Epsilon at the declared delta of the releases alone: of those of `party`, or of the party that spent most."""
+        """Compute epsilon at the declared delta of the releases alone: of `party`, or of the party that spent most."""
         payers = [release.parties for release in self.releases]
         paid = distinct_spend_profiles(payers) if party is None else {spend_profiles(payers, [party])[party]}
         return max(self._price([self.releases[at] for at in bill], adjacency) for bill in paid)
 
     def overdrawn(self) -> Iterator[tuple[Party | None, float, float]]:
-        """Parties that spent more than their budget, with both; one of all with the same bill. None: no parties."""
+        """Yield (party, budget, spent) for each party over its budget.
+
+        Parties charged for the same releases are reported once; the party is None if the ledger has no parties.
+        """
         known = spend_profiles([release.parties for release in self.releases], [party.name for party in self.parties])
         alike: dict[object, Party] = {}
         for party in self.parties:
@@ -242,17 +266,17 @@ class Ledger(Parameters):
 
     @property
     def partition(self) -> str:
-        """Equal for two ledgers whose parties divide the units alike; empty without parties."""
+        """Digest of the partition of units among parties: equal for equal partitions, empty without parties."""
         return partition(self.parties, self.deal)
 
     @property
     def protected_units(self) -> int:
-        """The public number of units, for people to read; `population` is what they are priced as."""
+        """The public number of units, for display; accounting uses `population`."""
         return self.enrolled or self.population
 
     @property
     def most_units(self) -> int:
-        """How many units may turn out to be enrolled."""
+        """The largest number of units that may be enrolled."""
         return most_units(self.declaration, self.population)
 
     def _price(self, releases: Sequence[Release], adjacency: Adjacency | None) -> float:
@@ -296,19 +320,20 @@ def open_ledger(
     part: Part = "train",
     parties: Sequence[Party] = (),
 ) -> Ledger:
-    """An empty ledger, after checking that the declaration means something and that the plan keeps its budgets.
+    """Open an empty ledger, after checking that the declaration is valid and that the plan keeps its budgets.
 
     Args:
-        declaration: The run's.
-        population: The public number of units; with parties the sum of theirs.
-        planned: All that may be released.
-        part: Whose data.
-        parties: All holders of the units, if they are told apart.
+        declaration: The run's declared privacy parameters.
+        population: The public number of units; with parties the sum of their populations.
+        planned: All releases that may be made.
+        part: The clients whose data are read.
+        parties: All data holders of the units, if they are told apart.
 
     Raises:
         BudgetExceeded: the planned releases together overdraw the budget, or a party's.
-        ValueError: no unit, a delta of 1 / population of any party or more (which allows to publish one unit outright),
-            parties that do not hold all units, or a plan that cannot be priced under the declared adjacency.
+        ValueError: no unit, a delta of 1 / population of any party or more (which would allow publishing one unit
+            outright), parties that do not hold all units, or a plan without a sound epsilon under the declared
+            adjacency.
     """
     if population < 1:
         raise InputError(f"population is {population}: there is nobody to protect; check the private data")
@@ -318,7 +343,7 @@ def open_ledger(
     everything = ledger.model_copy(update={"releases": tuple(planned)})
     if any(True for _ in everything.overdrawn()):
         charged = ledger
-        for release in planned:  # one after another, to name the one that is too much
+        for release in planned:  # one after another, to name the one that overdraws
             charged = charged.charge(release)
     for release in planned:
         ledger._refuse_misfit(release)

@@ -1,9 +1,7 @@
-"""The matrix mechanism: noise that is correlated across rounds by a factorisation.
+"""The matrix mechanism: noise that is correlated across rounds by a factorisation, in exact arithmetic.
 
-Noise that is correlated across rounds, as a factorisation of what learning reads: exact arithmetic and its errors.
-
-A workload W turns the T round sums X into what a learner uses, W X: prefix sums, or prefix sums with momentum. With
-W = B C the sums C X are released with independent noise Z of one deviation, and the learner reads
+A workload W turns the T round sums X into the sums that a learner uses, W X: prefix sums, or prefix sums with momentum.
+With W = B C the sums C X are released with independent noise Z of one stddev, and the learner computes
 
     B (C X + Z) = W X + B Z,
 
@@ -20,11 +18,10 @@ al., ICML 2021); independent noise in every round is C = I.
 
 The weights are integers, so released sums of integers are integers and discrete noise hides them exactly.
 
-The banded factor C of least error, by the published optimisation (Choquette-Choo et al., NeurIPS 2023).
-
-Among lower triangular C with `bands` diagonals and columns of norm 1 the squared error of reading W = B C is
-|W C^-1|_F^2. Where a unit's rounds are at least `bands` apart the columns of its rounds are orthogonal, so k rounds
-cost sqrt(k) whatever C is: one optimum serves every number of participations.
+The banded factor C of least error is found by the published optimisation (Choquette-Choo et al., NeurIPS 2023). Among
+lower triangular C with `bands` diagonals and columns of norm 1 the squared error of reading W = B C is |W C^-1|_F^2.
+Where a unit's rounds are at least `bands` apart the columns of its rounds are orthogonal, so k rounds cost sqrt(k)
+whatever C is: one optimum serves every number of participations.
 """
 
 from __future__ import annotations
@@ -63,7 +60,7 @@ class Factorisation:
 
     @property
     def rounds(self) -> int:
-        """T."""
+        """T, the number of rounds."""
         return int(self.weights.shape[1])
 
     @property
@@ -73,7 +70,7 @@ class Factorisation:
 
     @property
     def encoder(self) -> Float[np.ndarray, "row round"]:
-        """C."""
+        """C, the integer weights times `weight_step`."""
         return self.weights * self.weight_step
 
     @cached_property
@@ -121,7 +118,7 @@ class Factorisation:
 
     @property
     def errors(self) -> Float[np.ndarray, " round"]:
-        """Noise deviation of each round's W X, over noise multiplier and clip norm: sensitivity x row norm of B."""
+        """Noise stddev of each round's W X, over noise multiplier and clip norm: sensitivity x row norm of B."""
         return np.asarray(self.sensitivity * np.linalg.norm(self.decoder, axis=1))
 
     @property
@@ -131,10 +128,10 @@ class Factorisation:
 
 
 def prefix_sums(rounds: int, momentum: float = 0.0) -> Float[np.ndarray, "round round"]:
-    """The workload of descent: row t weighs round s by 1 + momentum + ... + momentum^(t - s).
+    """Build the workload of gradient descent: row t weighs round s by 1 + momentum + ... + momentum^(t - s).
 
-    With momentum it is what v_t = momentum v_(t-1) + (prefix sum t) adds up to (Kairouz et al., ICML 2021), which is
-    heavy-ball descent. The noise goes through the same weights: momentum is post-processing.
+    With momentum, row t gives v_t = momentum v_(t-1) + (prefix sum t) (Kairouz et al., ICML 2021), which is heavy-ball
+    descent. The noise goes through the same weights: momentum is post-processing.
     """
     weight = np.cumsum(momentum ** np.arange(rounds))
     lag = np.subtract.outer(np.arange(rounds), np.arange(rounds))
@@ -142,18 +139,18 @@ def prefix_sums(rounds: int, momentum: float = 0.0) -> Float[np.ndarray, "round 
 
 
 def independent(workload: Float[np.ndarray, "round round"], *, separation: int) -> Factorisation:
-    """C = I: independent noise in every round, as DP-FedAvg has it."""
+    """Build C = I: independent noise in every round, as in DP-FedAvg."""
     return Factorisation(np.eye(len(workload), dtype=np.int64), 1.0, workload, separation)
 
 
 def tree(
     workload: Float[np.ndarray, "round round"], *, separation: int, restart: int | None = None, honaker: bool = False
 ) -> Factorisation:
-    """Binary tree aggregation; a new tree begins every `restart` rounds.
+    """Build binary tree aggregation; a new tree begins every `restart` rounds.
 
     Each round releases the largest node that it completes: the prefix sum of a round adds up one node for each one in
-    its number's binary digits, and no other node is ever read. `honaker` releases every node that is completed, and
-    reads the best combination of them.
+    its number's binary digits, and no other node is ever used. `honaker` releases every node that is completed, and
+    uses their best linear combination.
     """
     rounds = len(workload)
     rows = []
@@ -168,13 +165,13 @@ def tree(
 def on_weight_grid(
     encoder: Float[np.ndarray, "round round"], workload: Float[np.ndarray, "round round"], *, separation: int
 ) -> Factorisation:
-    """A real, lower triangular C rounded to `WEIGHT_STEP`. What is priced and read is the rounded one, exactly."""
+    """Round a real, lower triangular C to multiples of `WEIGHT_STEP`; only the rounded C is used afterwards."""
     weights = np.asarray(np.rint(encoder / WEIGHT_STEP), dtype=np.int64)
     return Factorisation(weights, WEIGHT_STEP, workload, separation)
 
 
 def _best(weights: Int[np.ndarray, " round"], separation: int) -> int:
-    """Largest sum of weights >= 0 whose rounds are at least `separation` apart."""
+    """Compute the largest sum of weights >= 0 whose rounds are at least `separation` apart."""
     best = [0] * (len(weights) + 1)
     for s, weight in enumerate(weights):
         best[s + 1] = max(best[s], int(weight) + best[max(s + 1 - separation, 0)])
@@ -182,10 +179,10 @@ def _best(weights: Int[np.ndarray, " round"], separation: int) -> int:
 
 
 def square_root_factor(rounds: int) -> Float[np.ndarray, "round round"]:
-    """C = sqrt of the prefix sums: Toeplitz with the coefficients of (1 - x)^(-1/2), binom(2j, j) / 4^j.
+    """Compute C = sqrt of the prefix sums: Toeplitz with the coefficients of (1 - x)^(-1/2), binom(2j, j) / 4^j.
 
-    Where every round is another unit's, its columns of norm at most |c| and its B = C give all rounds a maximal error
-    of |c|^2, about ln(T) / pi + 1.07 (Fichtenberger, Henzinger and Upadhyay, ICML 2023).
+    Where every unit takes part in one round only, its columns of norm at most |c| and its B = C give all rounds a
+    maximal error of |c|^2, about ln(T) / pi + 1.07 (Fichtenberger, Henzinger and Upadhyay, ICML 2023).
     """
     j = np.arange(1, rounds)
     coefficients = np.concatenate([[1.0], np.cumprod(1 - 0.5 / j)])
@@ -194,9 +191,10 @@ def square_root_factor(rounds: int) -> Float[np.ndarray, "round round"]:
 
 
 def banded_factor(workload: Float[np.ndarray, "round round"], bands: int) -> Float[np.ndarray, "round round"]:
-    """C of least mean squared error for `workload`, with entries >= 0; L-BFGS-B from the cut square root.
+    """Compute the banded C of least mean squared error for `workload`, with entries >= 0.
 
-    The problem in C^T C is convex, so the start does not matter beyond speed.
+    L-BFGS-B starts at the square root factor, cut to its bands. The problem in C^T C is convex, so the start does not
+    matter beyond speed.
 
     Raises:
         ValueError: `bands` is not between 1 and the number of rounds, or the optimisation did not converge.
@@ -213,7 +211,7 @@ def banded_factor(workload: Float[np.ndarray, "round round"], bands: int) -> Flo
     def value_and_slope(x: Float[np.ndarray, " entry"]) -> tuple[float, Float[np.ndarray, " entry"]]:
         raw, norms = _assembled(x, free)
         error, slope = _squared_error(raw / norms, workload)
-        # through the normalisation of the columns
+        # chain rule through the normalisation of the columns
         slope = (slope - raw / norms * (slope * raw / norms).sum(axis=0)) / norms
         return error / rounds, slope[free] / rounds
 
@@ -234,7 +232,7 @@ def banded_factor(workload: Float[np.ndarray, "round round"], bands: int) -> Flo
 def _assembled(
     x: Float[np.ndarray, " entry"], free: Bool[np.ndarray, "round round"]
 ) -> tuple[Float[np.ndarray, "round round"], Float[np.ndarray, " round"]]:
-    """The matrix with ones on its diagonal and `x` below it, and its column norms."""
+    """Return the matrix with ones on its diagonal and `x` below it, and its column norms."""
     raw = np.eye(len(free))
     raw[free] = x
     return raw, np.linalg.norm(raw, axis=0)
@@ -243,7 +241,7 @@ def _assembled(
 def _squared_error(
     encoder: Float[np.ndarray, "round round"], workload: Float[np.ndarray, "round round"]
 ) -> tuple[float, Float[np.ndarray, "round round"]]:
-    """|W C^-1|_F^2 and its derivative by C, -2 M^T M C^-T with M = W C^-1."""
+    """Return |W C^-1|_F^2 and its derivative by C, -2 M^T M C^-T with M = W C^-1."""
     from scipy.linalg import solve_triangular
 
     inverse = solve_triangular(encoder, np.eye(len(encoder)), lower=True)

@@ -4,13 +4,13 @@ A float Gaussian added to a float sum is not the mechanism that was analysed: th
 sum (Mironov, CCS 2012). Here noise is an integer on a grid, and a draw is a function of a secret key and a stream name,
 so a step that is repeated after a crash repeats its bytes and remains one release.
 
-Randomness is SHAKE-256 of the key and the name. The sampler is rejection from a proposal made of fair coins alone
-(an octave v with probability 2^-(v+1), a uniform position within it, a sign); the one coin that is not fair, of
-probability 2^v exp(-y^2 / 2 stddev^2) / K, is decided by comparing a uniform real, known bit by bit, with that number.
-Floating point decides when it is certain to be right, rational and decimal arithmetic of growing precision otherwise.
-The outcome is therefore a mathematical function of the bits, the same on every platform. As in Canonne, Kamath and
-Steinke (NeurIPS 2020), nothing is approximated but one thing: values beyond 16 standard deviations are cut, at a cost
-in total variation of less than `TAIL_MASS` a coordinate, to be added to delta (at 10^6 coordinates, 10^-49).
+Randomness is SHAKE-256 of the key and the name. The sampler is rejection from a proposal made of fair bits alone (an
+octave v with probability 2^-(v+1), a uniform position within it, a sign). Acceptance has the probability 2^v exp(-y^2 /
+2 stddev^2) / K; a uniform real, known bit by bit, is compared with that number. Floating point decides when it is
+certain to be right, rational and decimal arithmetic of growing precision otherwise. The outcome is therefore a
+mathematical function of the bits, the same on every platform. As in Canonne, Kamath and Steinke (NeurIPS 2020), the
+sampler is exact, but for one cut: values beyond 16 standard deviations are rejected, at a cost in total variation of
+less than `TAIL_MASS` a coordinate, to be added to delta (at 10^6 coordinates, 10^-49).
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ TAIL_MASS = 2.0**-183
 _OCTAVES = 16
 _TRIALS = 2**22  # proposals at a time: bounds the memory of a draw for a model's worth of coordinates
 _SLICE = 2**15  # proposals that are decided in one go: what is computed of them stays in a core's cache
-_MARGIN = 2.0**-40  # the float evaluation of a coin's probability errs by less than 2^-48
+_MARGIN = 2.0**-40  # the float evaluation of an acceptance probability errs by less than 2^-48
 _SMOOTHING = 2.0  # grid points; makes the rounding kernel of `covering_stddev` flat to 2^-112
 
 
 class NoiseKey(BaseModel):
     """The secret of a run, stored with the private data and never shown.
 
-    `source` is `operating system` for a key nobody can know, `seed` for a simulation that anybody can repeat.
+    `source` is `operating system` for a secret key, `seed` for a simulation that anyone can repeat.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -61,14 +61,14 @@ class NoiseKey(BaseModel):
 
 
 def new_noise_key(seed: int | None = None) -> NoiseKey:
-    """A fresh 256-bit key from the operating system, or the key of a simulation's `seed`."""
+    """Create a 256-bit key from the operating system, or the key of a simulation's `seed`."""
     if seed is None:
         return NoiseKey(secret=secrets.token_bytes(32).hex(), source="operating system")
     return NoiseKey(secret=hashlib.sha256(f"fedtext noise key {seed}".encode()).hexdigest(), source="seed")
 
 
 def keyed_bytes(key: NoiseKey, size: int, stream: tuple[str, ...]) -> bytes:
-    """`size` bytes of the stream: SHAKE-256 of the key and the length-prefixed parts of its name."""
+    """Return `size` bytes of the stream: SHAKE-256 of the key and the length-prefixed parts of its name."""
     state = hashlib.shake_256(bytes.fromhex(key.secret))
     for part in stream:
         encoded = part.encode()
@@ -77,28 +77,28 @@ def keyed_bytes(key: NoiseKey, size: int, stream: tuple[str, ...]) -> bytes:
 
 
 def covering_stddev(stddev: float) -> float:
-    """Standard deviation of the discrete Gaussian that may be priced as a continuous one of `stddev` (grid points).
+    """Return the stddev of the discrete Gaussian that may be accounted as a continuous one of `stddev` (grid points).
 
-    A continuous Gaussian rounded to the integers by a discrete Gaussian kernel of deviation 2 is, at every point and
+    A continuous Gaussian rounded to the integers by a discrete Gaussian kernel of stddev 2 is, at every point and
     within a factor 1 +- 2^-110, the discrete Gaussian of variance stddev^2 + 4 (Poisson summation; Peikert, CRYPTO
-    2010). Rounding is post-processing, so whatever an accountant proves for the continuous noise, sampled and composed
-    as it may be, holds for this one, with 2^-110 added to epsilon for each coordinate. A discrete
-    Gaussian of `stddev` has the same concentrated-DP curve but a larger delta: at 2 grid points by a third and more.
+    2010). Rounding is post-processing, so every bound that an accountant proves for the continuous noise, under any
+    sampling and composition, holds for this one, with 2^-110 added to epsilon for each coordinate. A discrete Gaussian
+    of `stddev` has the same concentrated-DP curve but a larger delta: at 2 grid points by a third and more.
     """
     return math.nextafter(math.hypot(stddev, _SMOOTHING), math.inf)
 
 
 def noise_bound(stddev_on_grid: float) -> int:
-    """A number that no draw of `discrete_gaussian` reaches in absolute value: at most 32 standard deviations."""
+    """Return a number that no draw of `discrete_gaussian` reaches in absolute value: at most 32 standard deviations."""
     return _OCTAVES << _position_bits(stddev_on_grid)
 
 
 def discrete_gaussian(
     key: NoiseKey, *, stddev_on_grid: float, size: int, stream: tuple[str, ...]
 ) -> Int64[np.ndarray, " size"]:
-    """`size` independent integers y with probability proportional to exp(-y^2 / 2 stddev_on_grid^2).
+    """Sample `size` independent integers y with probability proportional to exp(-y^2 / 2 stddev_on_grid^2).
 
-    The same key, stream, size and deviation give the same integers everywhere; any other gives independent ones.
+    The same key, stream, size and stddev give the same integers everywhere; any other gives independent ones.
 
     Raises:
         ValueError: `stddev_on_grid` is not in [2^-10, 2^40], or `size` is negative.
@@ -107,7 +107,7 @@ def discrete_gaussian(
     if size < 0:
         raise InputError(f"noise for {size} coordinates: the size must be at least 0")
     stretch = min((1 << _position_bits(stddev_on_grid)) / stddev_on_grid, 2.0)
-    # Size and deviation name the stream too: the same bits at two scales would give the noise away.
+    # Size and stddev name the stream too: the same bits at two scales would reveal the noise.
     named = ("discrete gaussian", float(stddev_on_grid).hex(), str(size), *stream)
     drawn = np.empty(size, dtype=np.int64)
     filled = batch = 0
@@ -133,19 +133,19 @@ def validate_exact_noise(stddev_on_grid: float) -> None:
 
 
 def _position_bits(stddev: float) -> int:
-    """The smallest b with 2^b >= stddev: the width of an octave of the proposal, in bits."""
+    """Return the smallest b with 2^b >= stddev: the width of an octave of the proposal, in bits."""
     return max(0, math.ceil(stddev) - 1).bit_length()
 
 
 def _envelope(stddev: float) -> float:
-    """K, at least 2^v exp(-(v 2^b)^2 / 2 stddev^2) for every octave v: exact, so the same everywhere."""
+    """Compute K, at least 2^v exp(-(v 2^b)^2 / 2 stddev^2) for every octave v: exact, so the same everywhere."""
     return 1.0 if 4.0 ** _position_bits(stddev) >= 1.4 * stddev * stddev else 1.25
 
 
 def _accepted(
     key: NoiseKey, stddev: float, trials: int, stream: tuple[str, ...]
 ) -> Iterator[Int64[np.ndarray, " accepted"]]:
-    """The accepted ones of `trials` proposals, slice by slice in their order; 16 bytes of the stream each."""
+    """Yield the accepted ones of `trials` proposals, slice by slice in their order; 16 bytes of the stream each."""
     words = np.frombuffer(keyed_bytes(key, 16 * trials, stream), dtype="<u8").reshape(trials, 2)
     return arrays_over_cores(
         lambda first: _accepted_of(key, stddev, words[first : first + _SLICE], first, stream),
@@ -156,14 +156,14 @@ def _accepted(
 def _accepted_of(
     key: NoiseKey, stddev: float, words: UInt64[np.ndarray, "trial word"], first: int, stream: tuple[str, ...]
 ) -> Int64[np.ndarray, " accepted"]:
-    """The accepted ones of the proposals that `words` say, `first` being the number of the first of them."""
+    """Return the accepted proposals among those that `words` encode; `first` is the number of the first of them."""
     said, uniform = words.astype(np.uint64).T
     bits, one = np.uint64(_position_bits(stddev)), np.uint64(1)
     octave_word, sign = said & np.uint64(0xFFFF), (said >> np.uint64(16)) & one
     octave = np.bitwise_count((octave_word - one) & ~octave_word).astype(np.uint64)
     position = (said >> np.uint64(17)) & ((one << bits) - one)
     magnitude = (octave << bits) | position
-    # Sixteen zeros are the cut tail; a negative zero would count zero twice.
+    # Sixteen zero bits are the cut tail; accepting a negative zero would give zero twice its probability.
     legal = np.flatnonzero((octave_word != 0) & ((magnitude != 0) | (sign == 0)))
     heads = _rounding_randomness(key, stddev, uniform[legal], magnitude[legal], octave[legal], first + legal, stream)
     signed = magnitude[legal][heads].astype(np.int64)
@@ -179,7 +179,10 @@ def _rounding_randomness(
     index: Int64[np.ndarray, " trial"],
     stream: tuple[str, ...],
 ) -> Bool[np.ndarray, " trial"]:
-    """Coins of probability 2^octave exp(-magnitude^2 / 2 stddev^2) / K, from the first 64 bits of a uniform real."""
+    """Accept each trial with probability 2^octave exp(-magnitude^2 / 2 stddev^2) / K.
+
+    A decision needs the first 64 bits of a uniform real, and further ones where these do not suffice.
+    """
     envelope = _envelope(stddev)
     tilted = np.exp(-0.5 * np.square(magnitude / stddev))
     probability = np.ldexp(tilted, octave.astype(np.int32)) / envelope
@@ -194,7 +197,10 @@ def _rounding_randomness(
 
 
 def _is_below(key: NoiseKey, first: int, exponent: Fraction, factor: Fraction, stream: tuple[str, ...]) -> bool:
-    """Whether the real 0.first... (64 bits, then the bits of `stream`) is below factor * exp(-exponent), exactly."""
+    """Return True if a uniform real is below factor * exp(-exponent), exactly.
+
+    Its first 64 bits are those of `first`; the bits of `stream` follow.
+    """
     further = 0
     while True:
         tail = int.from_bytes(keyed_bytes(key, further, stream), "big")

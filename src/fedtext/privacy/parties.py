@@ -1,8 +1,8 @@
-"""Parties: who holds the protected units, and who pays for a release.
+"""Parties: the data holders of the protected units, to which releases are charged.
 
-A party is a holder: a silo, a device, a curator. A unit of privacy (a client or a record) belongs to exactly one
-party, and which one is public. A neighbouring data set changes one unit inside its party. So releases compose in
-sequence within a party and in parallel across parties: a release costs the parties that took part, and nobody else.
+A party is a silo, a device or a curator. A unit of privacy (a client or a record) belongs to exactly one party, and
+which one is public. A neighbouring data set changes one unit inside its party. So releases compose in sequence within a
+party and in parallel across parties: a release is charged to the parties that took part, and to no other.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Payers = tuple[str, ...] | None  # names of the parties that took part; None: al
 
 
 class Party(Parameters):
-    """One holder of units.
+    """One data holder of units.
 
     Attributes:
-        name: Its own, the same in every run on a data set.
-        kind: What it is one of many of, for the report ("strong silo").
-        population: The public number of units that it holds, silent ones included.
-        epsilon: The budget: what it may spend, at the run's delta.
+        name: The party's own name, the same in every run on a data set.
+        kind: The party's role, for the report ("strong silo").
+        population: The public number of units that it holds, those without data included.
+        epsilon: The party's budget, at the run's delta.
     """
 
     name: str = Field(min_length=1)
@@ -40,15 +40,15 @@ class Party(Parameters):
 
 
 def spend_profiles(payers: Sequence[Payers], names: Iterable[str] = ()) -> dict[str, tuple[int, ...]]:
-    """What each party pays for, as positions in `payers`.
+    """Map each party to the releases that it is charged for, as positions in `payers`.
 
     Args:
-        payers: Who took part in each release.
+        payers: The parties that took part in each release.
         names: Parties to list even if no release names them.
 
     Returns:
-        A bill for every party in `names` and for every party that a release names; empty where there is neither, and
-        everybody pays for everything.
+        An entry for every party in `names` and for every party that a release names; empty where there is neither, and
+            every release is charged to all.
     """
     found: dict[str, list[int]] = {name: [] for name in names}
     for named in payers:
@@ -61,14 +61,18 @@ def spend_profiles(payers: Sequence[Payers], names: Iterable[str] = ()) -> dict[
 
 
 def distinct_spend_profiles(payers: Sequence[Payers]) -> set[tuple[int, ...]]:
-    """Each different bill once. The worst of them is the worst of all: who is nowhere named pays least."""
+    """Return the distinct sets of releases that some party is charged for.
+
+    The maximum epsilon over them is the maximum over all parties: a party that no release names is charged least.
+    """
     return set(spend_profiles(payers).values()) or {tuple(range(len(payers)))}
 
 
 def partition(parties: Iterable[Party], deal: str = "") -> str:
-    """A digest of the names, whatever their order, and of the deal: equal where units are dealt alike.
+    """Compute a digest of the names, whatever their order, and of the partition rule `deal`.
 
-    Made-up parties have the same names in every deal, so that names alone say nothing. Empty without parties.
+    It is equal where units are partitioned alike. Simulated parties have the same names in every partition, so that
+    names alone do not tell. The digest is empty without parties.
     """
     names = sorted(party.name for party in parties)
     told: list[object] = [names, deal] if deal else list(names)
@@ -76,7 +80,7 @@ def partition(parties: Iterable[Party], deal: str = "") -> str:
 
 
 def validate_partition(parties: Sequence[Party], population: int, epsilon: float) -> None:
-    """Raise ValueError unless the parties, if any, hold all units and none may spend more than the run declares."""
+    """Raise ValueError unless the parties, if any, hold all units and none has a budget above the run's epsilon."""
     if not parties:
         return
     if len({party.name for party in parties}) < len(parties):
@@ -95,5 +99,5 @@ def validate_partition(parties: Sequence[Party], population: int, epsilon: float
 
 
 def most_units(declaration: Privacy, population: int) -> int:
-    """How many units may turn out to be enrolled: a declared number is split by chance, so a part may have more."""
+    """Return the most units that may be enrolled: a declared number is split by chance, so a part may have more."""
     return max(population, declaration.population or 0)

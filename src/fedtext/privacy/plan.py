@@ -1,4 +1,4 @@
-"""What a run plans to release, and at which noise: settled before any private text is read."""
+"""The plan of a run's releases and their noise, fixed before any private text is read."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from fedtext.system.errors import InputError
 
 
 def sampling_rate(privacy: Privacy, population: int) -> float:
-    """Share of the units asked in one release.
+    """Return the share of the units sampled in one release.
 
     Raises:
-        ValueError: more units are to be asked than there are.
+        ValueError: the sample is larger than the population.
     """
     if privacy.clients_per_round is None:
         return 1.0
@@ -26,21 +26,21 @@ def sampling_rate(privacy: Privacy, population: int) -> float:
 
 
 def priced_sampling(privacy: Privacy) -> Sampling:
-    """The draw that may be priced: under local noise the server sees who answers, so the draw of units hides nobody."""
+    """Return the sampling that may be accounted: full under local noise, where the server sees the senders."""
     return "full" if privacy.aggregation == "local" else privacy.sampling
 
 
 def priced_rate(privacy: Privacy, population: int) -> float:
-    """The rate that goes with `priced_sampling`."""
+    """Return the rate that belongs to `priced_sampling`."""
     return 1.0 if privacy.aggregation == "local" else sampling_rate(privacy, population)
 
 
 def batch_rate(privacy: Privacy, population: int, batch: int) -> float:
-    """Probability with which a unit is in a Poisson draw of `batch` expected units that a query makes for itself.
+    """Return the rate of a query's own Poisson sample of `batch` expected units.
 
     Raises:
-        ValueError: the run declares a draw of its own, or local noise, whose sender the server sees; or there are fewer
-            units.
+        ValueError: the run declares sampling of its own, or local noise, where the server sees the senders; or there
+            are fewer than `batch` units.
     """
     if privacy.sampling != "full" or privacy.aggregation == "local":
         raise InputError(
@@ -56,20 +56,20 @@ def batch_rate(privacy: Privacy, population: int, batch: int) -> float:
 
 
 def inside_a_party(privacy: Privacy) -> Privacy:
-    """The declaration as it holds within one party, which is the curator of its own units.
+    """Return the declaration as it holds within one party, which is the curator of its own units.
 
-    It draws in secret, adds up and adds noise by itself, whatever the others do and whoever sees what it gives out.
+    The party samples in secret, sums and adds noise by itself, whatever other parties do and whoever sees its result.
     """
     return privacy.model_copy(update={"aggregation": "trusted"})
 
 
 def expected_units(ledger: Ledger) -> float:
-    """How many units a release is expected to hear of, which is public."""
+    """Return the expected number of units in a release, which is public."""
     return ledger.population * sampling_rate(ledger.declaration, ledger.population)
 
 
 def expected_exchanges(privacy: Privacy, population: int, releases: int) -> float:
-    """How often a unit is asked in a run of `releases` releases, a mean over the draws."""
+    """Return how often a unit is sampled in a run of `releases` releases, in expectation."""
     return releases * sampling_rate(privacy, population)
 
 
@@ -82,14 +82,19 @@ def planned_multiplier(
     batch: int | None = None,
     beside: tuple[SampledGaussian, ...] = (),
 ) -> float:
-    """Noise multiplier of each of `releases` releases: the declared one, or the smallest that keeps the epsilon.
+    """Return the noise multiplier of each of `releases` releases: the declared one, or the least for the epsilon.
 
-    `non_negative`: of sums of contributions without a negative coordinate, which need less under replace_one. `batch`:
-    each is of a Poisson draw of its own, of so many units on average. `beside`: what else the same units pay for.
+    Args:
+        privacy: The run's declared privacy parameters.
+        population: The public number of units.
+        releases: Number of releases.
+        non_negative: True if no contribution has a coordinate below 0, which needs less noise under replace_one.
+        batch: Expected size of each release's own Poisson sample; None: units are sampled as declared.
+        beside: Other releases of the same units that share the budget.
 
     Raises:
-        ValueError: published noise is declared and no multiplier, and nobody has published a formula for this; or what
-            `fedtext.privacy.calibration.noise_multiplier` refuses, as other releases that cost it all.
+        ValueError: published noise is declared without a multiplier, and no paper has a formula for this run; or
+            `fedtext.privacy.calibration.noise_multiplier` raises it, as where `beside` uses up the budget.
     """
     if privacy.noise_multiplier is not None:
         return privacy.noise_multiplier
@@ -111,10 +116,12 @@ def planned_multiplier(
 
 
 def validate_holders(privacy: Privacy, *, parameter: str, value: str, central: str, federated: str) -> None:
-    """A central form of an algorithm has a curator that holds single records; a federated one has clients and none.
+    """Raise unless the algorithm's variant fits the data holders: a curator of single records, or clients.
+
+    A central variant has a curator that holds single records; a federated one has clients and no curator.
 
     Raises:
-        ValueError: `value` of `parameter` is one of the two, and the declaration is the other's.
+        ValueError: `value` of `parameter` is one of the two variants, and the declaration is that of the other.
     """
     declared = f"privacy.unit is {privacy.unit} and privacy.aggregation {privacy.aggregation}"
     if value == central and (privacy.unit, privacy.aggregation) != ("record", "trusted"):

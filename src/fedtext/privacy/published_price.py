@@ -1,4 +1,4 @@
-"""What a paper's accounting claims for the noise of a run, beside the exact price of what was released."""
+"""The epsilon that a paper's accounting claims for the noise of a run, beside the exact epsilon of its releases."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from fedtext.privacy.wording import number, shown
 
 
 def published_price(ledger: Ledger) -> dict[str, Any] | None:
-    """`epsilon` as claimed, `exact`, and both in a `statement`; with phases a row of `parties` a kind as well.
+    """Return `epsilon` as claimed, `exact`, and both in a `statement`; with phases also `parties`, a row a kind.
 
-    None where there is nothing to compare: the calibration is exact, nothing was released, or parties have one phase
-    only, so that nothing is added up.
+    None is returned where there is nothing to compare: the calibration is exact, nothing was released, or parties have
+    one phase only, so that nothing is added up.
     """
     if ledger.declaration.calibration != "published":
         return None
@@ -25,7 +25,7 @@ def published_price(ledger: Ledger) -> dict[str, Any] | None:
 
 
 def _by_formula(ledger: Ledger) -> dict[str, Any] | None:
-    """A paper's formula made noise of the declared epsilon; without one `planned_multiplier` has refused the run."""
+    """Compare for noise that a paper's formula gives; `planned_multiplier` has refused a run without such a formula."""
     if not ledger.releases:
         return None
     claimed, exact = ledger.declaration.epsilon, number(ledger.spent())
@@ -40,7 +40,7 @@ def _by_formula(ledger: Ledger) -> dict[str, Any] | None:
 
 
 def _by_renyi(ledger: Ledger) -> dict[str, Any]:
-    """A multiplier was declared: what the accountant of the papers gives for it."""
+    """Compare for a declared multiplier: the claim is the Renyi accountant's, as in the papers."""
     kinds = [SampledGaussian("poisson", r.rate, 1 / r.noise_multiplier, r.steps) for r in ledger.releases]
     paid = [[kinds[at] for at in bill] for bill in distinct_spend_profiles([r.parties for r in ledger.releases])]
     claimed = max(rdp_epsilon(own, ledger.declaration.delta) if own else 0.0 for own in paid)
@@ -56,9 +56,9 @@ def _by_renyi(ledger: Ledger) -> dict[str, Any]:
 
 
 def _by_phases(ledger: Ledger) -> dict[str, Any] | None:
-    """Each phase was calibrated alone, at its share of delta, and epsilons are added up: a row for each kind of party.
+    """Compare for phases calibrated alone, each at its share of delta, whose epsilons a paper adds up.
 
-    A row is that of the kind's party that spent most.
+    There is a row for each kind of party: that of its party that spent most.
     """
     paid = spend_profiles([release.parties for release in ledger.releases], [party.name for party in ledger.parties])
     phases = max(map(len, paid.values()), default=0)

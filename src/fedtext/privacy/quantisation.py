@@ -1,9 +1,9 @@
 """Quantisation: contributions become integers on a grid, so that their sum is exact and the noise can be discrete.
 
-A client rounds each coordinate up or down at random so that its expectation is kept. However the coins fall, a
-coordinate moves by at most one step, so a contribution of norm `clip_norm` has norm at most
-`clip_norm + step * sqrt(dim)` afterwards: that, not `clip_norm`, is the sensitivity the noise is scaled to. Steps are
-powers of two, so that dividing by one and multiplying by it again is exact.
+A client rounds each coordinate up or down at random so that its expectation is kept. Whatever the outcome, a coordinate
+moves by at most one step, so a contribution of norm `clip_norm` has norm at most `clip_norm + step * sqrt(dim)`
+afterwards: that, not `clip_norm`, is the sensitivity that the noise is scaled to. Steps are powers of two, so that
+dividing by one and multiplying by it again is exact.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _COIN_BITS = 32
 
 
 def grid_step(clip_norm: float, dim: int, inflation: float = INFLATION) -> float:
-    """The largest power of two that inflates the sensitivity by at most the share `inflation` (default under 0.1%).
+    """Return the largest power of two that inflates the sensitivity by at most `inflation` (default under 0.1%).
 
     Raises:
         ValueError: `clip_norm` or `inflation` is not positive and finite, or `dim` is below 1.
@@ -34,23 +34,23 @@ def grid_step(clip_norm: float, dim: int, inflation: float = INFLATION) -> float
 
 
 def adjusted_sensitivity(clip_norm: float, step: float, dim: int) -> float:
-    """L2 norm that a contribution clipped to `clip_norm` cannot pass once it is on the grid of `step`."""
+    """Compute the largest L2 norm of a contribution clipped to `clip_norm` after rounding to the grid of `step`."""
     return math.nextafter(clip_norm + step * math.sqrt(dim), math.inf)
 
 
 def randomly_rounded(
     x: Float[np.ndarray, "client dim"], step: float, rng: np.random.Generator
 ) -> Int64[np.ndarray, "client dim"]:
-    """The quotient x / step rounded up or down at random with expectation x / step; a zero stays a zero.
+    """Round x / step up or down at random, with expectation x / step; a zero stays a zero.
 
-    The randomness carries no privacy claim (the sensitivity holds for every outcome of it), so any generator will do.
-    Coins have 32 bits, so the expectation is kept to 2^-32 of a step; every row takes whole draws of 64 bits, so how
-    clients are cut into blocks does not change the result. |x| / step has to stay below 2^31.
+    The randomness carries no privacy claim (the sensitivity holds for every outcome), so any generator will do. Each
+    rounding uses 32 random bits, so the expectation is kept to 2^-32 of a step; every row takes whole draws of 64 bits,
+    so the division of clients into blocks does not change the result. |x| / step has to stay below 2^31.
     """
     rows, dim = x.shape
     draws = rng.integers(0, 2**64, size=(rows, -(-dim * _COIN_BITS // 64)), dtype=np.uint64)
     rounded = np.empty(x.shape, dtype=np.int64)
-    np.multiply(x, 2.0**_COIN_BITS / step, out=rounded, casting="unsafe")  # cut off towards zero: no value grows
+    np.multiply(x, 2.0**_COIN_BITS / step, out=rounded, casting="unsafe")  # truncated towards zero: no value grows
     rounded += draws.view(np.uint32)[:, :dim]
     rounded >>= _COIN_BITS
     return rounded

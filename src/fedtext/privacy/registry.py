@@ -1,23 +1,23 @@
-"""What one user's private data sets have released, whatever data root they lie in: so that people have one budget.
+"""The registry of a user's releases in all data roots, by which the same people have one budget.
 
-A data root can be copied, moved, emptied or left for another. The registry is of the user (fedtext.system.folders) and
-knows a data set by what is in it: by a keyed sketch of its clients and texts (fedtext.privacy.registry). It keeps the
-releases themselves, so that those of a data root that is gone still count.
+A data root can be copied, moved, emptied or replaced. The registry belongs to the user (fedtext.system.folders) and
+recognises a data set by its content: by a keyed sketch of its clients and texts. It keeps the releases themselves, so
+that those of a removed data root still count.
 
     key                     the user's secret, made once
-    data_sets/CHECK/DIGEST  the sketch of a data set, under the key that CHECK is of
-    data_roots/DIGEST.json  a data root: where it is, the data sets that were read in it, and what was released there
+    data_sets/CHECK/DIGEST  the sketch of a data set, under the key whose digest is CHECK
+    data_roots/DIGEST.json  a data root: its path, the data sets that were read in it, and its releases
 
-Files are for their owner alone. One lock is held while anything is written, and may be held around a judgement.
+Only the owner can read the files. One lock is held during every write, and may be held around a decision.
 
-By what a data set is known again: keyed digests of some of its clients and texts, a bottom-k sketch of each.
+The sketch is a bottom-k sketch: keyed digests of some of the clients and of some of the texts. A unit's digest under
+the user's key decides whether it is among the `SIZE` that are kept, in every data set alike. So two data sets of at
+most `SIZE` units share a digest if they share a unit; of larger ones a part of the shared units is found. The kept
+value is another half of the unit's digest, and a sketch of fewer units is filled up with random values. Without the key
+a sketch is `SIZE` random numbers, whatever the units are and however many.
 
-A unit's digest under the user's key decides whether it is among the `SIZE` that are kept, in every data set alike. So
-two data sets of `SIZE` units at most share a digest if they share a unit; of larger ones a part of the shared units is
-found. What is kept of a unit is another half of its digest, and what is missing to `SIZE` is filled up by chance.
-Without the key a sketch is `SIZE` random numbers, whatever and however many units there are.
-
-An id that may be anybody's (a short number), and a text that many people write (a short one), tell nothing.
+An id that may belong to anyone (a short number) and a text that many people write (a short one) identify no unit and
+are left out.
 """
 
 from __future__ import annotations
@@ -42,30 +42,30 @@ from fedtext.system.locks import locked
 from fedtext.system.refusal import RunRefusedError
 
 SIZE = 2048
-TELLING_TEXT = 24  # characters
-TELLING_NUMBER = 7  # digits
+TELLING_TEXT = 24  # characters: the least that identify a unit
+TELLING_NUMBER = 7  # digits: the least that identify a client
 _WORD = 8  # bytes of a kept digest
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """Kept digests of the clients and of the texts, in the order of their numbers."""
+    """Kept digests of the clients and of the texts, in ascending order."""
 
     clients: UInt64[np.ndarray, " client"]
     texts: UInt64[np.ndarray, " text"]
 
     def shares_units(self, other: Sketch) -> bool:
-        """Whether both are of data sets that have a client or a text in common."""
+        """Return True if the two data sets have a client or a text in common."""
         pairs = ((self.clients, other.clients), (self.texts, other.texts))
         return any(np.intersect1d(mine, theirs).size > 0 for mine, theirs in pairs)
 
     def to_bytes(self) -> bytes:
-        """As `of_bytes` reads it: `SIZE` words each."""
+        """Serialise for `of_bytes`: `SIZE` words each."""
         return self.clients.astype("<u8").tobytes() + self.texts.astype("<u8").tobytes()
 
     @classmethod
     def of_bytes(cls, kept: bytes) -> Sketch:
-        """What `to_bytes` wrote.
+        """Read a sketch that `to_bytes` wrote.
 
         Raises:
             ValueError: it is of another length.
@@ -77,11 +77,11 @@ class Sketch:
 
 
 def sketch(clients: Iterable[str], texts: Iterable[str], key: bytes) -> tuple[str, Sketch]:
-    """A keyed digest of all of a data set's units, and their sketch.
+    """Compute a keyed digest of all of a data set's units, and their sketch.
 
     Args:
-        clients: Ids; those that tell nothing are left out here.
-        texts: In any order and spelling of white space and case; those that tell nothing are left out here.
+        clients: Ids; those that identify no client are left out here.
+        texts: In any order and spelling of white space and case; those that identify no unit are left out here.
         key: The user's secret.
     """
     ids = _digests((one.strip() for one in clients), "client", key, telling=_is_telling_id)
@@ -100,7 +100,10 @@ def _digests(units: Iterable[str], kind: str, key: bytes, *, telling: Callable[[
 
 
 def _kept(digests: set[bytes]) -> UInt64[np.ndarray, " kept"]:
-    """The second halves of those whose first are smallest, filled up; sorted, so that their order tells nothing."""
+    """Return the second halves of the digests with the smallest first halves, filled up with random values.
+
+    They are sorted, so that their order reveals nothing.
+    """
     lowest = [one[_WORD:] for one in heapq.nsmallest(SIZE, digests)]
     filled = b"".join(lowest) + secrets.token_bytes(_WORD * (SIZE - len(lowest)))
     return np.sort(np.frombuffer(filled, dtype="<u8").astype(np.uint64))
@@ -119,14 +122,14 @@ KEY_BYTES = 32
 
 
 class Registered(Parameters):
-    """A release and when it was written down, in nanoseconds: the order of releases of several data roots."""
+    """A release and when it was recorded, in nanoseconds: it orders releases of several data roots."""
 
     made: int
     entry: Spent
 
 
 class DataRoot(Parameters):
-    """What is known of a data root: its path, the data sets that were read there, and what was released."""
+    """A data root's entry: its path, the data sets that were read there, and its releases."""
 
     path: str
     data_sets: tuple[str, ...] = ()
@@ -134,10 +137,10 @@ class DataRoot(Parameters):
 
 
 class Registry:
-    """The user's.
+    """The user's registry of data roots.
 
     Args:
-        folder: Where it is kept; by default what `fedtext.system.folders` says.
+        folder: Where it is kept; by default the folder of `fedtext.system.folders`.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -145,7 +148,7 @@ class Registry:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else writes until the end of the block.
+        """Hold the lock until the end of the block: no other process writes.
 
         Raises:
             RunRefusedError: the folder cannot be written.
@@ -163,12 +166,12 @@ class Registry:
             yield
 
     def data_root(self, path: Path) -> DataRoot:
-        """What is known of a data root; nothing, of one that is not known."""
+        """Return a data root's entry; an empty one where the registry has none."""
         file = self._file(path)
         return _read(file) if file.exists() else DataRoot(path=str(path.resolve()))
 
     def related(self, roots: Collection[Path]) -> list[DataRoot]:
-        """The data roots themselves and all others in which data sets with one of their units were read."""
+        """Return the data roots themselves and all others in which data sets with one of their units were read."""
         known = [_read(file) for file in sorted((self.folder / DATA_ROOTS).glob("*.json"))]
         own = {str(root.resolve()) for root in roots}
         theirs = {name for root in known if root.path in own for name in root.data_sets}
@@ -183,10 +186,10 @@ class Registry:
         return [root for root in known if root.path in own or same & set(root.data_sets)]
 
     def know(self, path: Path, clients: Iterable[str], texts: Iterable[str]) -> None:
-        """Writes down which data set was read in a data root; call it `locked`."""
+        """Record which data set was read in a data root; the caller must hold the lock."""
         name, kept = sketch(clients, texts, self._key())
         file = self._data_sets() / name
-        if not file.exists():  # what fills a sketch up is drawn once
+        if not file.exists():  # the random values that fill a sketch up are drawn once
             make_own_folder(file.parent)
             with own_file(file) as temporary:
                 temporary.write_bytes(kept.to_bytes())
@@ -195,12 +198,12 @@ class Registry:
             self._write(root.model_copy(update={"data_sets": (*root.data_sets, name)}))
 
     def is_of(self, path: Path, clients: Iterable[str], texts: Iterable[str]) -> bool:
-        """Whether a data set has one of the units of those that were read in a data root; call it `locked`."""
+        """Return True if a data set has a unit of those read in a data root; the caller must hold the lock."""
         _, kept = sketch(clients, texts, self._key())
         return any(kept.shares_units(self._sketch(name)) for name in self.data_root(path).data_sets)
 
     def retire(self, path: Path) -> None:
-        """Lets a data root's path be another's: what was released there still counts for the people that it was of."""
+        """Release a data root's path for other data; its releases still count for the people behind them."""
         root, file = self.data_root(path), self._file(path)
         former = root.model_copy(update={"path": f"{root.path}, which was removed"})
         with own_file(file.with_name(f"{file.stem}-{time.time_ns()}.json")) as temporary:
@@ -208,7 +211,7 @@ class Registry:
         file.unlink(missing_ok=True)
 
     def add(self, path: Path, entries: Iterable[Spent]) -> None:
-        """Writes down what was released in a data root, as far as it is not known; call it `locked`."""
+        """Record the releases of a data root that are not yet recorded; the caller must hold the lock."""
         root = self.data_root(path)
         known = {one.entry for one in root.releases}
         new = [Registered(made=time.time_ns(), entry=entry) for entry in dict.fromkeys(entries) if entry not in known]
@@ -223,11 +226,11 @@ class Registry:
             raise _damaged(file) from None
 
     def _data_sets(self) -> Path:
-        """Where sketches under the key lie; raises RunRefusedError if there are some under another."""
+        """Return the folder of sketches under the key; raise RunRefusedError if there are some under another."""
         own = hashlib.blake2b(b"fedtext registry", key=self._key(), digest_size=8).hexdigest()
         folder = self.folder / DATA_SETS
         if folder.is_dir() and any(one.name != own for one in folder.iterdir()):
-            raise _damaged(self.folder / KEY)  # another key would know nobody again
+            raise _damaged(self.folder / KEY)  # another key would recognise no one
         return folder / own
 
     def _key(self) -> bytes:
@@ -259,7 +262,7 @@ class Registry:
 def _read(file: Path) -> DataRoot:
     try:
         return DataRoot.model_validate_json(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # pydantic's too
+    except (OSError, ValueError):  # pydantic's ValidationError is a ValueError
         raise _damaged(file) from None
 
 

@@ -1,6 +1,6 @@
-"""The last word of a run on privacy: what was protected, how strongly, at which price, and under which assumptions.
+"""The privacy report of a run: what was protected, at which epsilon, by which releases, and under which assumptions.
 
-What the privacy report says of parties: a row for all of one kind that paid the same, not one for each.
+Parties are reported by groups: a row for all of one kind that were charged for the same releases.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _Alike = tuple[str, float, tuple[tuple[str, int], ...]]  # kind, budget, and nam
 
 
 def party_rows(ledger: Ledger, history: Sequence[Spent]) -> list[dict[str, Any]]:
-    """A row for the parties of one kind with one budget and releases of the same names, in the ledger's order.
+    """Return a row for the parties of one kind with one budget and the same releases, in the ledger's order.
 
-    Each has `kind`, `parties` (how many), `population` (the fewest and the most units of one), `budget`, `epsilon` of
-    the run and `epsilon_data_set` of all runs (the worst of them), the names of their `releases`, and `each` of them by
-    name, with its own population and epsilons.
+    Each row has `kind`, `parties` (how many), `population` (the fewest and the most units of one), `budget`, `epsilon`
+    of the run and `epsilon_data_set` of all runs (the largest among them), the names of their `releases`, and `each` of
+    them by name, with its own population and epsilons.
     """
     paid = spend_profiles([release.parties for release in ledger.releases], [party.name for party in ledger.parties])
     newest = next((entry for entry in reversed(history) if not entry.elsewhere), None)
@@ -69,13 +69,13 @@ def _row(
 
 
 def who_paid(release: Release, ledger: Ledger) -> dict[str, int]:
-    """How many parties of each kind took part."""
+    """Count the parties of each kind that took part."""
     part = ledger.parties if release.parties is None else [p for p in ledger.parties if p.name in set(release.parties)]
     return dict(Counter(party.kind for party in part))
 
 
 def party_lines(report: Mapping[str, Any]) -> list[str]:
-    """The Markdown section; nothing where the ledger told no parties apart."""
+    """Return the Markdown section on parties; empty where the ledger tells no parties apart."""
     if "parties" not in report:
         return []
     head = ["parties", f"{report['unit']}s each", "budget", "epsilon", "epsilon of all runs", "releases"]
@@ -117,14 +117,17 @@ def final_report(
     record: str = SPAN,
     allowance: Allowance = PRIVATE,
 ) -> tuple[dict[str, Any], str]:
-    """What every algorithm's last node writes: `privacy_report.json` and `privacy_report.md`, held-out reads named.
+    """Build `privacy_report.json` and `privacy_report.md`, the output of every algorithm's last node.
 
     Args:
-        ledger: After the last release.
-        history: Every query that the data root's private data answered, this run's among them.
-        further: Assumptions that the run relies on beyond what the declaration says.
-        record: What all of a record is, as `SPAN` or `PAIR`.
-        allowance: What all releases may cost; by default those of a private corpus.
+        ledger: The ledger after the last release.
+        history: Every release of the data root's private data, this run's among them.
+        further: Assumptions that the run relies on beyond those of the declaration.
+        record: The content of a record, as `SPAN` or `PAIR`.
+        allowance: What all releases may cost; by default the allowance of a private corpus.
+
+    Returns:
+        The report for JSON, and its Markdown.
     """
     for name, reason in EVALUATION.items():
         ledger = ledger.evaluation_only_read(name, reason)
@@ -140,14 +143,14 @@ def privacy_report(
     record: str = SPAN,
     allowance: Allowance = PRIVATE,
 ) -> dict[str, Any]:
-    """Everything a reader needs to judge the run, ready for JSON; an infinite epsilon is the string "infinity".
+    """Build the privacy report of a run, ready for JSON; an infinite epsilon is the string "infinity".
 
     Args:
         ledger: The final ledger.
-        further: Assumptions that the run relies on beyond what the declaration says.
-        history: Every query that the data root's private data answered, this run's among them.
-        record: What all of a record is, as `SPAN` or `PAIR`.
-        allowance: What all releases may cost; by default those of a private corpus.
+        further: Assumptions that the run relies on beyond those of the declaration.
+        history: Every release of the data root's private data, this run's among them.
+        record: The content of a record, as `SPAN` or `PAIR`.
+        allowance: What all releases may cost; by default the allowance of a private corpus.
     """
     declaration = ledger.declaration
     simulated = declaration.noise_seed is not None
@@ -174,7 +177,7 @@ def privacy_report(
 
 
 def render_markdown(report: dict[str, Any]) -> str:
-    """The report as Markdown, the verdict first."""
+    """Render the report as Markdown, the verdict first."""
     lines = ["# Privacy report", "", report["statement"], "", *_facts(report), *party_lines(report)]
     lines += ["", "## Releases", ""]
     if report["releases"]:
@@ -218,7 +221,7 @@ def render_markdown(report: dict[str, Any]) -> str:
 
 
 def _together(total: Mapping[str, Any]) -> list[str]:
-    """What all runs cost; a table of what they promised, where they did not promise the same."""
+    """Return the lines on the privacy cost of all runs, with a table of their promises where these differ."""
     lines = [total["statement"], *(["", *(f"- {words}" for words in total["spent_on"])] if total["spent_on"] else [])]
     if len(total["promises"]) == 1:
         return lines
@@ -231,7 +234,7 @@ def _together(total: Mapping[str, Any]) -> list[str]:
 
 
 def reported_releases(report: Mapping[str, Any]) -> list[Release]:
-    """The releases that a report lists, without their prices."""
+    """Return the releases that a report lists, without their privacy costs."""
     fields = Release.model_fields
     return [Release.model_validate({key: entry[key] for key in entry if key in fields}) for entry in report["releases"]]
 
@@ -281,9 +284,9 @@ def _releases(ledger: Ledger) -> list[dict[str, Any]]:
 
 
 def _data_set(ledger: Ledger, history: Sequence[Spent], allowance: Allowance) -> dict[str, Any]:
-    """What all releases of the same clients' data cost together, whichever runs made them, and what they may cost.
+    """Compute the privacy cost of all releases of the same clients' data, over all runs, and its limit.
 
-    Under each promise that was made to them; first the one whose budget is used up most.
+    There is a row for each promise made to the clients; first the one whose budget is used up most.
     """
     newest = next((entry for entry in reversed(history) if not entry.elsewhere), None)
     rules = newest.rules if newest else Rules("")
@@ -328,7 +331,7 @@ def _by_promise(found: Sequence[Total]) -> list[list[Total]]:
 
 
 def _promise(total: Total) -> dict[str, Any]:
-    """One promise, its budget, and what all releases cost under it, for the party that spent most."""
+    """Return one promise, its budget, and the epsilon of all releases under it, for the party that spent most."""
     told = total.promise
     what = {"unit": told.unit, "adjacency": told.adjacency, "delta": told.delta, "part": told.part}
     return {**what, "budget": number(total.budget), "epsilon": number(total.epsilon), "reason": total.reason or None}

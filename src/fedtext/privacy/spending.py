@@ -1,11 +1,12 @@
-"""What all releases of one data set cost together, whichever runs, algorithms and parameters made them.
+"""The privacy cost of all releases of one data set together, over all runs, algorithms and parameters.
 
-A run's ledger prices the run. People, though, are protected by the sum of what was ever made of their text: four runs
-of epsilon 1 are not epsilon 1. So every answered query is kept with the data (fedtext.privacy.history) and priced here.
+A run's ledger accounts for the run. People, though, are protected by the composition of all releases of their text:
+four runs of epsilon 1 are not epsilon 1. So every release is recorded with the data (fedtext.privacy.history) and
+accounted here.
 
-Every run promises something of its own: by its neighbours, unit and delta, a budget. All releases together are priced
-under each promise that was ever made, and must keep the budget of each. What has no price under one costs infinitely
-much there. The data set's total is that of the promise whose budget is used up most.
+Every run makes a promise: a budget, under its adjacency, unit and delta. The privacy cost of all releases together is
+computed under each promise that was ever made, and must keep the budget of each. A release without a sound epsilon
+under a promise costs infinitely much there. The data set's total is that of the promise whose budget is used up most.
 
 Where several parties hold the data (fedtext.privacy.parties), each has a total of its own: of all releases, over all
 runs, that it took part in. The data set's total is that of the party that spent most.
@@ -31,11 +32,11 @@ from fedtext.system.errors import InputError
 
 
 class Rules(NamedTuple):
-    """How a run tells units apart, as digests: an earlier run may have done so in another way.
+    """The digests of a run's rules for telling units apart: an earlier run may have used other rules.
 
     Attributes:
-        split: Which clients there are, and which of them are trained on.
-        spans: How texts are cut into records.
+        split: Digest of the rules for clients and for the training clients among them.
+        spans: Digest of the rules that cut texts into records.
     """
 
     split: str
@@ -43,14 +44,14 @@ class Rules(NamedTuple):
 
 
 class Promise(NamedTuple):
-    """What a run told people that it protects, but for epsilon: all that a price depends on beside the releases.
+    """The protection that a run declared, without its epsilon: all that the cost of a release depends on beside it.
 
     Attributes:
-        adjacency: Which data sets are neighbours.
-        unit: What they differ in.
-        delta: At which delta.
-        part: Whose text.
-        spans: Of records: how texts are cut into them.
+        adjacency: How neighbouring data sets differ.
+        unit: The unit of privacy in which they differ.
+        delta: The delta at which epsilon is computed.
+        part: The clients that are protected: training or test clients.
+        spans: Digest of the rules that cut texts into records, where the unit is a record.
     """
 
     adjacency: Adjacency
@@ -64,17 +65,29 @@ class Promise(NamedTuple):
 
 
 class Spent(Parameters):
-    """One query that private data answered.
+    """The entry of one release of private data, or of one read without a mechanism.
 
-    `release` is what was charged for it, None for a read without a mechanism (`reason`). A release of several rounds
-    has an entry for each. `receipt` is the same for the same noised sum. `part` are the clients it was made of, and
-    `split` says how clients were told apart: under another split they may be other people. `spans` says how texts were
-    cut into records: in another way, records are others. `budget` is what the run had declared, `allowed` what all of
-    them together might spend; None where nothing was refused, on a public corpus or under an infinite total: which of
-    the two, parameters say (`fedtext.privacy.allowance`). `budgets` are those of parties, by name, that had less than
-    the run. `draw` names how units were drawn: two of different names are independent. Empty: it may be any.
-    `partition` says how the run's parties divided the units (`Ledger.partition`); empty: it did not tell them apart.
-    `elsewhere` is the data root that it was made in, where that is another one than it is read for.
+    A release of several rounds has an entry for each.
+
+    Attributes:
+        node: The Kedro node that made it.
+        release: The release as charged; None for a read without a mechanism.
+        reason: Why private data were read without a mechanism.
+        round: The round of this entry.
+        receipt: A keyed digest, equal for equal noisy sums.
+        part: The clients whose data were used.
+        split: Digest of how clients were told apart: under another split they may be other people.
+        adjacency: The run's declared adjacency.
+        delta: The run's declared delta.
+        budget: The run's declared epsilon.
+        allowed: The declared limit of all releases together; None where none was refused, on a public corpus or under
+            an infinite total (parameters decide which, `fedtext.privacy.allowance`).
+        partition: Digest of how the run's parties divided the units (`Ledger.partition`); empty: it did not tell them
+            apart.
+        draw: The name of the sample of units: samples of two different names are independent; empty: unknown.
+        spans: Digest of how texts were cut into records: under another one, records are others.
+        budgets: The budgets of parties, by name, that had less than the run.
+        elsewhere: The data root where the entry was made, if it is another than the one being read.
     """
 
     node: str
@@ -96,12 +109,12 @@ class Spent(Parameters):
 
     @property
     def name(self) -> str:
-        """Of the release, or why private data were read without a mechanism."""
+        """The release's name, or that of the read without a mechanism."""
         return self.release.name if self.release else self.reason
 
     @property
     def promise(self) -> Promise | None:
-        """What the run had promised; None of a read without a mechanism, after which no promise holds."""
+        """The run's promise; None for a read without a mechanism, after which no promise holds."""
         if self.release is None:
             return None
         spans = self.spans if self.release.unit == "record" else ""
@@ -109,28 +122,28 @@ class Spent(Parameters):
 
     @property
     def rules(self) -> Rules:
-        """Those of the run that was answered."""
+        """The rules of the run that made the release."""
         return Rules(self.split, self.spans)
 
     def is_cut_otherwise(self, rules: Rules) -> bool:
-        """Whether it protected records, and they were other ones than by these rules."""
+        """Return True if the run protected records, and cut texts into records by other rules than these."""
         return self.release is not None and self.release.unit == "record" and self.spans != rules.spans
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for one and the same answer."""
+        """The entry's identity: equal for repetitions of one release."""
         return (self.release, self.reason, self.round, self.receipt, self.part)
 
 
 class Total(NamedTuple):
-    """What all releases together cost under one promise, and one party of it where parties are told apart.
+    """The privacy cost of all releases under one promise, and for one party where parties are told apart.
 
     Attributes:
         promise: The promise.
         party: The party's name.
-        budget: What they may cost there.
-        epsilon: What they cost there.
-        reason: Why that is infinite, if it is.
+        budget: The largest epsilon that the releases may have.
+        epsilon: The epsilon that they have.
+        reason: Why epsilon is infinite, if it is.
     """
 
     promise: Promise
@@ -141,17 +154,17 @@ class Total(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The part of the budget that is used up; of an infinite budget none is, and the price itself tells."""
+        """The share of the budget that is used up; under an infinite budget, epsilon itself."""
         return self.epsilon / self.budget if math.isfinite(self.budget) else self.epsilon
 
     @property
     def is_overdrawn(self) -> bool:
-        """Whether more is spent than was promised."""
+        """True if epsilon exceeds the budget."""
         return self.epsilon > self.budget * (1 + ROUNDING)
 
 
 class TotalExceeded(BudgetExceeded):
-    """A run would overdraw what all releases of the data set together may cost, or what they may cost one party."""
+    """Raised when a run would overdraw the limit of all releases of the data set, or of one party's."""
 
     def __init__(self, total: Total, *, spent: float, asked: str, on: str, party: Party | None = None) -> None:
         self.budget, self.spent, self.total = total.budget, spent, total.epsilon
@@ -182,23 +195,23 @@ def totals(
     allowed: float | None = None,
     before: Sequence[Ledger] = (),
 ) -> list[Total]:
-    """The price of all that was released of the ledger's clients and of `planned`, under every promise to them.
+    """Compute the privacy cost of all releases of the ledger's clients and of `planned`, under every promise to them.
 
-    Promised was what the history's entries say, and what `before` and the ledger declare. A party's name stands for
-    the same units wherever split and partition are the same. Entries of another split or partition may be of anybody's
-    units, so they count for every party.
+    The promises are those of the history's entries, of `before` and of the ledger. A party's name stands for the same
+    units wherever split and partition are the same. Entries of another split or partition may concern any unit, so they
+    count for every party.
 
     Args:
-        history: What was released before.
-        ledger: Of the clients that pay.
+        history: The releases made before.
+        ledger: The ledger whose clients are charged.
         rules: How units are told apart now: entries of the other part count where the split was another, for then they
             may be of the same people.
-        planned: What would be released.
+        planned: The releases to be made.
         allowed: The total that is declared for the data set; None: each promise has the budget of its own first run.
         before: Ledgers that are opened before this one.
 
     Returns:
-        One for every promise and party; of the party None where no parties are told apart.
+        One total for every promise and party; the party is None where no parties are told apart.
     """
     mine = [entry for entry in history if _is_of(entry, ledger, rules)]
     payers = [*_payers(mine, ledger, rules), *(release.parties for release in planned)]
@@ -216,19 +229,22 @@ def totals(
 
 
 def worst_total(found: Iterable[Total]) -> Total:
-    """The one whose budget is used up most, the first of equals."""
+    """Return the total whose budget is used up most, the first of equals."""
     return max(found, key=lambda total: total.share)
 
 
 def total_epsilon(history: Sequence[Spent], ledger: Ledger, rules: Rules, planned: Sequence[Release] = ()) -> float:
-    """Epsilon of all that was released of the ledger's clients: that of the worst promise and party (`totals`)."""
+    """Compute epsilon of all releases of the ledger's clients: the worst over promises and parties (`totals`)."""
     return worst_total(totals(history, ledger, rules, planned)).epsilon
 
 
 def party_totals(
     history: Sequence[Spent], ledger: Ledger, rules: Rules, planned: Sequence[Release] = ()
 ) -> dict[str | None, float]:
-    """`total_epsilon` of each party that the ledger or its like in the history knows; of None where there is none."""
+    """Compute `total_epsilon` of each party in the ledger or, of the same partition, in the history.
+
+    The only key is None where there are no parties.
+    """
     found = totals(history, ledger, rules, planned)
     names = dict.fromkeys(total.party for total in found)
     return {name: worst_total(total for total in found if total.party == name).epsilon for name in names}
@@ -247,16 +263,16 @@ def validate_total(
     """Raise if `planned` new releases (or a read without a mechanism) cost more than is left of any promise.
 
     Args:
-        history: What was released before.
-        ledger: Of the clients that would pay.
+        history: The releases made before.
+        ledger: The ledger whose clients would be charged.
         rules: How units are told apart now.
-        planned: What would be released.
+        planned: The releases to be made.
         allowed: The total that is declared for the data set; None: each promise has the budget of its own first run.
         before: Ledgers that are opened before this one.
         unaccounted: Whether private data would be read without a mechanism.
 
     Raises:
-        TotalExceeded: naming what is spent, on what, by which party, under which promise, and the remedy.
+        TotalExceeded: with the spent epsilon, the releases, the party, the promise, and the remedy.
     """
     if not planned and not unaccounted:
         return
@@ -282,13 +298,13 @@ def validate_total(
 
 
 def budget_of(ledger: Ledger, history: Sequence[Spent], rules: Rules, allowed: float | None = None) -> float:
-    """What all releases of the ledger's clients together may cost under what the ledger promises."""
+    """Return the limit of all releases of the ledger's clients together under the ledger's promise."""
     mine = [entry for entry in history if _is_of(entry, ledger, rules)]
     return _promised(mine, [ledger], rules, allowed)[_of_ledger(ledger, rules)].whole
 
 
 def not_yet_made(history: Sequence[Spent], ledger: Ledger, rules: Rules) -> list[Release]:
-    """Of what the ledger was opened for, what has no entry yet: a run that is resumed or repeated makes nothing new."""
+    """Return the ledger's planned releases without an entry: a resumed or repeated run makes no others."""
     mine = [entry for entry in history if _is_of(entry, ledger, rules) and not entry.is_cut_otherwise(rules)]
     made = [entry.release for entry in mine if entry.release is not None]
     return [
@@ -299,7 +315,10 @@ def not_yet_made(history: Sequence[Spent], ledger: Ledger, rules: Rules) -> list
 
 
 def spent_on(history: Sequence[Spent], ledger: Ledger, rules: Rules, promise: Promise) -> list[str]:
-    """In words, what the ledger's clients paid for: each name, how many, and what they cost alone under a promise."""
+    """Describe in words the releases of the ledger's clients: each name, how many, and their epsilon.
+
+    The epsilon is that of the releases of one name alone, under the promise.
+    """
     return _on([entry for entry in history if _is_of(entry, ledger, rules)], ledger, rules, promise)
 
 
@@ -318,13 +337,13 @@ def _on(mine: Sequence[Spent], ledger: Ledger, rules: Rules, promise: Promise) -
 
 
 def priced(history: Sequence[Spent], ledger: Ledger, rules: Rules) -> list[Spent]:
-    """The entries that `totals` prices."""
+    """Return the entries that `totals` accounts for."""
     return [entry for entry in history if _is_of(entry, ledger, rules)]
 
 
 @dataclass
 class _Limits:
-    """What all releases may cost under a promise: in all, and parties by name where that is less."""
+    """The limit of all releases under a promise: in all, and parties by name where theirs is less."""
 
     whole: float
     each: dict[str, float]
@@ -340,9 +359,9 @@ class _Limits:
 def _promised(
     mine: Sequence[Spent], ledgers: Sequence[Ledger], rules: Rules, allowed: float | None
 ) -> dict[Promise, _Limits]:
-    """Every promise with its budget: that of its first run, and of each party the least; or what is declared of all.
+    """Return every promise with its budget: `allowed` if declared, else that of its first run, and each party's least.
 
-    A later and larger budget does not raise what was promised before.
+    A later and larger budget does not raise an earlier one.
     """
     found: dict[Promise, _Limits] = {}
     partition = ledgers[-1].partition
@@ -363,12 +382,12 @@ def _of_ledger(ledger: Ledger, rules: Rules) -> Promise:
 
 
 def _is_of(entry: Spent, ledger: Ledger, rules: Rules) -> bool:
-    """Whether the entry may be of people that the ledger protects."""
+    """Return True if the entry may be of people that the ledger protects."""
     return entry.part == ledger.part or entry.split != rules.split
 
 
 def _payers(mine: Sequence[Spent], ledger: Ledger, rules: Rules) -> list[Payers]:
-    """The parties that paid for each entry; None, all, where it may be of anybody's units."""
+    """Return the parties that each entry is charged to; None, all, where it may concern any unit."""
     partition = ledger.partition or next((entry.partition for entry in reversed(mine) if entry.partition), "")
     return [
         entry.release.parties if entry.release and (entry.split, entry.partition) == (rules.split, partition) else None
@@ -377,13 +396,13 @@ def _payers(mine: Sequence[Spent], ledger: Ledger, rules: Rules) -> list[Payers]
 
 
 def _paid_by(mine: Sequence[Spent], ledger: Ledger, rules: Rules, party: str | None) -> list[Spent]:
-    """The entries that a party paid for; all of them of None."""
+    """Return the entries charged to a party; all entries if the party is None."""
     payers = _payers(mine, ledger, rules)
     return [one for one, named in zip(mine, payers, strict=True) if None in (party, named) or party in (named or ())]
 
 
 def _price(made: Sequence[Spent], planned: Sequence[Release], promise: Promise, rules: Rules) -> tuple[float, str]:
-    """Epsilon of what was made and of what is planned, for units that all of it is of; why, where it is infinite."""
+    """Compute epsilon of made and planned releases for units that took part in all; return the reason if infinite."""
     for entry in made:
         if (reason := _unbounded(entry.name, entry.release, entry.spans, promise)) is not None:
             return math.inf, reason
@@ -398,7 +417,7 @@ def _price(made: Sequence[Spent], planned: Sequence[Release], promise: Promise, 
 
 
 def _unbounded(name: str, release: Release | None, spans: str, promise: Promise) -> str | None:
-    """Why a release's epsilon bounds nothing that the promised unit loses by it; None where it bounds it."""
+    """Return why a release's epsilon does not bound the promised unit's privacy loss; None where it does."""
     if release is None:
         return f"private data were read without a mechanism ('{name}')"
     if release.unit == "client":
@@ -409,16 +428,23 @@ def _unbounded(name: str, release: Release | None, spans: str, promise: Promise)
 
 
 def _for_unit(release: Release, promise: Promise) -> SampledGaussian:
-    """The release's price for the promised unit: a record more or less replaces what its client sends, drawn or not."""
+    """Return the release as the accountant's type for the promised unit.
+
+    Adding or removing a record replaces its client's contribution, sampled or not.
+    """
     kind = release.as_sampled()
     if release.unit == promise.unit:
         return kind
-    further = 1 if promise.adjacency == "replace_one" else 2  # replacing is what replace_one prices anyway
+    further = 1 if promise.adjacency == "replace_one" else 2  # replace_one covers replacement already
     return replace(kind, sampling="full", rate=1.0, shift=further * kind.shift)
 
 
 def _distinct(entries: Sequence[Spent]) -> Iterator[Release]:
-    """Each different release once. The same plan on two data sets is two; of one draw, both had the same units."""
+    """Yield each different release once.
+
+    The same plan on two data sets is two releases. Several releases of one sample had the same units, so sampling does
+    not amplify them.
+    """
     answers = {(one.release, one.draw, one.round, one.receipt) for one in entries if one.release is not None}
     unnamed = {release for release, draw, *_ in answers if not draw}
     by_round = Counter((release, "" if release in unnamed else draw, round) for release, draw, round, _ in answers)

@@ -1,4 +1,4 @@
-"""Epsilons and tables as reports write them."""
+"""The format of epsilons and tables in reports."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 
 def number(epsilon: float) -> float | str:
-    """Ready for JSON, which has no infinity."""
+    """Return epsilon ready for JSON, which has no infinity."""
     return "infinity" if math.isinf(epsilon) else epsilon
 
 
 def shown(epsilon: float | str) -> str:
-    """Four digits, rounded up: a report must not understate."""
+    """Format with four digits, rounded up: a report must not understate."""
     if isinstance(epsilon, str) or epsilon == 0 or math.isinf(epsilon):
         return str(epsilon)
     unit = 10.0 ** (math.floor(math.log10(epsilon)) - 3)
@@ -20,5 +20,5 @@ def shown(epsilon: float | str) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a Markdown table."""
+    """Return the lines of a Markdown table."""
     return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]

@@ -1,19 +1,18 @@
-"""Ballots: what each client answers about the candidates, and the clipped sum of all answers.
+"""Ballots: each client's votes on the candidates, as one clipped vector a client.
 
-Two ballots. POPri's (Algorithm 4): the mean cosine between a candidate and the client's samples. Private Evolution's:
-each sample votes for its nearest candidate. Either is one vector a client, clipped to `clip_norm`, so that adding or
-removing a client moves the sum by at most `clip_norm` in L2.
+There are two ballots. POPri's (Algorithm 4) holds the mean cosine between a candidate and the client's samples. In
+Private Evolution's, each sample votes for its nearest candidate. Either is one vector a client, clipped to `clip_norm`,
+so that adding or removing a client moves the sum by at most `clip_norm` in L2.
 
 With unit embeddings the first ballot is `E @ m_i`, where `E` holds the (centred) candidates and `m_i` is the mean of
 client i's embeddings. Its norm needs only the d x d Gram matrix `G = E.T @ E`, since |E m|^2 = m' G m, and the sum of
 the clipped ballots is `E @ sum_i c_i m_i`. That is the Gram form: N d^2 operations in place of N M d, no N x M array,
 and the same numbers.
 
-Top-Q ballots (WASP, Algorithm 3): a record votes for the Q nearest and the Q furthest texts of its class.
-
-The q-th gets 2^-(q-1). A record's near and far votes are two parts of one vector. With Q texts or more in its class its
-L2 norm is `ballot_norm(Q)`, below 1.633 whatever Q is, and either part adds up to `ballot_total(Q)`, below 2. Votes are
-whole multiples of 2^-(Q-1), so that sums of them are exact in any order.
+In top-Q ballots (WASP, Algorithm 3), a record votes for the Q most similar and the Q most dissimilar texts of its
+class. The q-th gets 2^-(q-1). The similar and dissimilar votes of a record are two parts of one vector. With Q texts or
+more in its class its L2 norm is `ballot_norm(Q)`, below 1.633 whatever Q is, and either part adds up to
+`ballot_total(Q)`, below 2. Votes are whole multiples of 2^-(Q-1), so that sums of them are exact in any order.
 
 With `equal` votes each of the Q counts 1 (Flexible participation, Algorithm A.2), which has the norm sqrt(Q); with one
 vote that is Private Evolution's histogram.
@@ -47,7 +46,7 @@ def client_means(
     client_index: Int[np.ndarray, " sample"] | None = None,
     n_clients: int | None = None,
 ) -> Float[np.ndarray, "client dim"]:
-    """Mean embedding of each client; a client without samples gets a zero row, which scores everything zero.
+    """Compute the mean embedding of each client; a client without samples gets a zero row, so all its scores are zero.
 
     Without `client_index` the unit of privacy is the record: every sample is its own client.
     """
@@ -67,7 +66,7 @@ def client_mean_blocks(
     classes: int = 1,
     block: int = 256,
 ) -> Iterator[Float[np.ndarray, "block class*feature"]]:
-    """`client_means` a `block` of clients at a time, of `features(embeddings)` where a feature map is given.
+    """Yield `client_means` of `block` clients at a time, of `features(embeddings)` where a feature map is given.
 
     With a `label` a sample, a row is as many means as there are `classes`, side by side: each the sum over the client's
     samples of that class, divided by the number of all its samples. A label of -1 is of no class and adds to none.
@@ -101,7 +100,7 @@ def score_blocks(
     clip_norm: float = 1.0,
     block: int = 256,
 ) -> Iterator[Float[np.ndarray, "block candidate"]]:
-    """The ballots themselves, clipped, a `block` of clients at a time: what each client hands to the secure sum."""
+    """Yield the clipped ballots of `block` clients at a time: the contribution of each client to the secure sum."""
     rows = _comparable(client_means, centred(candidates, centre, responses_per_prompt))
     for first in range(0, len(client_means), block):
         means = client_means[first : first + block].astype(np.float64)
@@ -109,7 +108,7 @@ def score_blocks(
 
 
 def _comparable(client_means: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-    """The candidates, after a look at whether the clients can score them."""
+    """Return the candidates, after checking that the clients can score them."""
     require_finite("client_means", client_means)
     if client_means.shape[1] != candidates.shape[1]:
         dims = f"client_means have {client_means.shape[1]} dimensions, candidates {candidates.shape[1]}"
@@ -126,7 +125,7 @@ def nearest_histogram_blocks(
     clip_norm: float = 1.0,
     block: int = 256,
 ) -> Iterator[Float[np.ndarray, "block candidate"]]:
-    """Private Evolution's ballots: how many of a client's samples are nearest (by cosine) to each candidate.
+    """Yield Private Evolution's ballots: how many of a client's samples are nearest (by cosine) to each candidate.
 
     The clip bounds the whole client, however many samples it holds. Of equal embeddings the first gets the vote.
     """
@@ -141,7 +140,7 @@ def _votes(
     n_clients: int | None,
     candidates: Float[np.ndarray, "candidate dim"],
 ) -> csr_array:
-    """Client x candidate, sparse: how many of a client's samples are nearest to a candidate."""
+    """Count how many of a client's samples are nearest to a candidate: client x candidate, sparse."""
     from scipy.sparse import csr_array
 
     require_finite("embeddings", embeddings)
@@ -155,7 +154,7 @@ def _votes(
 def _nearest_candidate(
     embeddings: Float[np.ndarray, "sample dim"], candidates: Float[np.ndarray, "candidate dim"]
 ) -> Int[np.ndarray, " sample"]:
-    """Index of each sample's nearest candidate; exact duplicates are merged first, so rounding cannot split a tie."""
+    """Return the index of each sample's nearest candidate; exact duplicates are merged, so rounding splits no tie."""
     if not len(candidates):
         raise InputError("there are no candidates to vote for: generate at least one response")
     require_finite("candidates", candidates)
@@ -166,7 +165,7 @@ def _nearest_candidate(
 def _samples_by_client(
     n_samples: int, client_index: Int[np.ndarray, " sample"] | None, n_clients: int | None
 ) -> tuple[Int[np.ndarray, " sample"], Int[np.ndarray, " bound"]]:
-    """Samples sorted by client, and the bounds of each client's run in that order."""
+    """Sort samples by client; return their order and the bounds of each client's run in it."""
     if client_index is None:
         return np.arange(n_samples), np.arange(n_samples + 1)
     if n_clients is None:
@@ -182,7 +181,7 @@ def _samples_by_client(
 
 
 class Ranked(NamedTuple):
-    """Votes one by one: whose row, for which column, as its how-manieth choice (from 0)."""
+    """Single votes: the row that votes, the column that it votes for, and the rank of that choice (from 0)."""
 
     row: Int[np.ndarray, " vote"]
     column: Int[np.ndarray, " vote"]
@@ -190,17 +189,17 @@ class Ranked(NamedTuple):
 
 
 def ballot_norm(votes: int, parts: int = 2) -> float:
-    """Largest L2 norm of a record's ballot: sqrt(parts 4/3 (1 - 4^-Q)), near and far together 1.63298 at Q = 8."""
+    """Return the largest L2 norm of a record's ballot: sqrt(parts 4/3 (1 - 4^-Q)), 1.63298 for two parts at Q = 8."""
     return math.sqrt(parts * 4 / 3 * (1 - 0.25**votes))
 
 
 def ballot_total(votes: int) -> float:
-    """What a record's near votes add up to, and its far ones: 2 - 2^(1-Q)."""
+    """Return the total of a record's similar votes, which is that of its dissimilar ones: 2 - 2^(1-Q)."""
     return 2 - 2.0 ** (1 - votes)
 
 
 def ranked(similarity: Float[np.ndarray, "row column"], votes: int) -> Ranked:
-    """The `votes` largest entries of every row, the largest first, of equals the one of the lower column first."""
+    """Return the `votes` largest entries of every row, the largest first; ties go to the lower column."""
     kept = min(votes, similarity.shape[1])
     threshold = np.partition(similarity, -kept, axis=1)[:, -kept]
     row, column = np.nonzero(similarity >= threshold[:, None])
@@ -221,19 +220,19 @@ def top_q_blocks(
     equal: bool = False,
     block: int = 256,
 ) -> Iterator[Float[np.ndarray, "block candidate"]]:
-    """Ballots of clients, unclipped, `block` a time: the sums of their samples' votes for the nearest candidates.
+    """Yield top-Q ballots of `block` clients at a time, unclipped: the sums of their samples' votes.
 
-    Unit vectors are as near in l2 as they are alike in cosine, which is exact here (fedtext.embedding.exact_product).
+    The order of unit vectors by L2 distance is that by cosine, which is exact here (fedtext.embedding.exact_product).
     Votes are kept one by one, so memory is of samples x `votes`, and of `TILE` x candidates while they are found.
 
     Args:
-        embeddings: Of the samples, unit vectors.
-        client_index: Whose each sample is, from 0.
+        embeddings: Unit vectors of the samples.
+        client_index: The client of each sample, from 0.
         n_clients: How many clients there are; one without samples has a row of zeros.
         candidates: Unit vectors of one class, at least one.
         votes: Q.
-        furthest: Whether the votes are for the furthest.
-        equal: Whether a later choice counts as much as the first.
+        furthest: True: vote for the most dissimilar candidates; False: for the most similar ones.
+        equal: True: each of the Q votes counts 1; False: the q-th counts 2^-(q-1).
         block: Rows at a time.
 
     Raises:
@@ -257,7 +256,7 @@ def top_q_blocks(
 
 
 def _top_q_votes(samples: np.ndarray, candidates: np.ndarray, votes: int, furthest: bool) -> Ranked:
-    """All samples' votes, a tile of samples at a time."""
+    """Compute all samples' votes, a tile of samples at a time."""
     if not len(samples):
         return Ranked(*(np.zeros(0, dtype=np.int64) for _ in Ranked._fields))
     columns = np.ascontiguousarray(-candidates if furthest else candidates, dtype=np.float32).T

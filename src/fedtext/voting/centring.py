@@ -1,9 +1,9 @@
 """Centring of candidate scores, done on the embeddings: subtracting a mean score is subtracting a mean embedding.
 
 A client's scores are `E @ m`, so the mean score of a group of candidates is `mean(E) @ m`: centring the rows of `E`
-once centres the scores of every client, and the Gram form (fedtext.voting.ballots) stays exact. What is removed is the
-part of a score that all candidates, or all responses to one prompt, share. It says nothing about which response to
-prefer, yet it would fill most of the clip norm.
+once centres the scores of every client, and the Gram form (fedtext.voting.ballots) stays exact. Centring removes the
+part of a score that all candidates, or all responses to one prompt, share. That part does not tell responses apart, yet
+it would fill most of the clip norm.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Centre = Literal["none", "all", "prompt"]
 def centred(
     candidates: Float[np.ndarray, "candidate dim"], centre: Centre = "none", responses_per_prompt: int | None = None
 ) -> Float64[np.ndarray, "candidate dim"]:
-    """Candidate embeddings minus the mean of all of them, or of the responses to the same prompt.
+    """Subtract from candidate embeddings the mean of all of them, or of the responses to the same prompt.
 
-    Responses to one prompt are `responses_per_prompt` successive rows. Always a float64 copy.
+    Responses to one prompt are `responses_per_prompt` successive rows. The result is always a float64 copy.
 
     Raises:
         ValueError: unknown `centre`, embeddings that are not finite, or rows that do not divide into prompts.
@@ -43,7 +43,11 @@ def centred(
 
 
 def prompt_count(candidates: int, responses_per_prompt: int | None) -> int:
-    """How many prompts `candidates` rows belong to; a ValueError when they do not divide evenly."""
+    """Return how many prompts `candidates` rows belong to.
+
+    Raises:
+        ValueError: the rows do not divide into prompts of `responses_per_prompt` each.
+    """
     if responses_per_prompt is None or responses_per_prompt < 1:
         raise InputError(f"responses_per_prompt is {responses_per_prompt}: state how many candidates share a prompt")
     if candidates % responses_per_prompt:

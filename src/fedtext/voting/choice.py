@@ -1,4 +1,4 @@
-"""From scores to preference pairs: per prompt the best response against the one at a given rank (Algorithm 1)."""
+"""Preference pairs from scores: per prompt the best response and the one at a given rank (Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ def choose_pairs(
     rejected_rank: int,
     valid: Bool[np.ndarray, " candidate"] | None = None,
 ) -> tuple[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"]]:
-    """Candidate indices of the chosen (1st) and rejected (`rejected_rank`-th highest) response of each prompt.
+    """Return candidate indices of the chosen (1st) and the rejected (`rejected_rank`-th) response of each prompt.
 
-    Everything is by index, so equal texts keep their own scores; equal scores are ranked by index, the lower first. A
-    prompt with fewer valid responses than the rank rejects its lowest valid one; with fewer than two it gives no pair.
+    Responses are ranked by descending score; equal scores are ranked by index, the lower first. Everything is by index,
+    so equal texts keep their own scores. A prompt with fewer valid responses than the rank rejects its lowest valid
+    one; with fewer than two it gives no pair.
 
     Args:
-        scores: one released score a candidate; candidates of one prompt are successive.
+        scores: One released score a candidate; candidates of one prompt are successive.
         responses: J, candidates per prompt.
         rejected_rank: 2 to J; POPri takes the 5th of 10.
         valid: False marks candidates that must not be in a pair (empty texts); their scores are ignored.

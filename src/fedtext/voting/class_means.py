@@ -1,6 +1,6 @@
-"""Class means: per class the sum of a unit's embeddings, one vector under one clip, which serves every later vote.
+"""Class means: per class the sum of a unit's embeddings, one vector under one clip, released once for all later votes.
 
-A released sum points where the class's records lie. Its length, which says how many there are, is not used.
+A released sum points where the class's records lie. Its length, which depends on their number, is not used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fedtext.privacy.noise import NoiseKey
 
 
 def class_sum_blocks(samples: PrivateSamples, classes: int, *, block: int = 256) -> Iterator[Block]:
-    """What units that hold samples send, unclipped: the sums of their embeddings, class beside class.
+    """Yield the contributions of units that hold samples, unclipped: their sums of embeddings, class beside class.
 
     A record's own vector has the norm of its embedding, 1. A sample of no declared class adds nothing.
     """
@@ -42,9 +42,17 @@ def class_sum_blocks(samples: PrivateSamples, classes: int, *, block: int = 256)
 def noised_class_means(
     query: Query, samples: PrivateSamples, labels: Sequence[str], ledger: Ledger, key: NoiseKey
 ) -> tuple[Float[np.ndarray, "class dim"], Ledger]:
-    """One release for all later votes: per class the sum of embeddings, and the ledger that paid for it.
+    """Release the noisy sum of embeddings of each class, once for all later votes, and charge the ledger.
 
-    `labels` are the declared classes; none: all samples are of one.
+    Args:
+        query: The query as planned.
+        samples: The samples of all units.
+        labels: The declared classes; empty: all samples are of one.
+        ledger: The ledger to charge.
+        key: The run's secret noise key.
+
+    Returns:
+        A sum of embeddings a class, and the charged ledger.
     """
     classes = max(len(labels), 1)
     asked = query.about("", repr(("class means", labels)))
@@ -55,7 +63,7 @@ def noised_class_means(
 def likeness(
     texts: Float[np.ndarray, "text dim"], label: Int[np.ndarray, " text"], sums: Float[np.ndarray, "class dim"]
 ) -> Float[np.ndarray, " text"]:
-    """Inner product of every text with the released direction of its class; a class that released nothing gives 0."""
+    """Compute the inner product of every text with the released direction of its class; 0 if the class's sum is 0."""
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     directions = np.divide(sums, lengths, out=np.zeros(sums.shape), where=lengths > 0)
     return np.asarray(np.einsum("td,td->t", texts.astype(np.float64), directions[label]))

@@ -1,4 +1,4 @@
-"""Denoising of released scores by projection on the subspace where true scores lie.
+"""Denoising of released scores by projection on the subspace of the true scores.
 
 The true scores are `E @ v` for some d-vector `v`: they lie in the at most d-dimensional column space of the candidate
 embeddings `E` (M x d), while the noise fills all M dimensions. The orthogonal projection keeps the scores and a share
@@ -20,9 +20,9 @@ def project_scores(
     centre: Centre = "none",
     responses_per_prompt: int | None = None,
 ) -> Float[np.ndarray, " candidate"]:
-    """Orthogonal projection of the scores on the span of the (centred) candidate embeddings.
+    """Project the scores orthogonally on the span of the (centred) candidate embeddings.
 
-    Pass the `centre` that the ballots were cast with: centred scores lie in the span of the centred embeddings.
+    `centre` must be that of the ballots: centred scores lie in the span of the centred embeddings.
 
     Raises:
         ValueError: values that are not finite, or candidates that do not divide into prompts.

@@ -1,7 +1,7 @@
-"""Texts chosen by votes or by a released mean: kernel herding, and resampling.
+"""Selection of texts by released values: kernel herding, and resampling. Both are post-processing.
 
-- Kernel herding: pick the texts whose mean features match a released mean. Post-processing, so it costs no privacy.
-- Texts drawn without replacement in proportion to noised votes: post-processing of what was released.
+Kernel herding picks the texts whose mean features match a released mean. Resampling draws texts without replacement in
+proportion to noisy votes.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ SHARD = 8192  # a shard's Gram matrix is at most 256 MiB
 def herd(
     features: Float[np.ndarray, "text dim"], target: Float[np.ndarray, " dim"], count: int
 ) -> Int[np.ndarray, " kept"]:
-    """Rows of `features`, each at most once, whose mean is greedily driven to `target`; ties go to the lower row.
+    """Select `count` different rows of `features` whose mean greedily approaches `target`; ties go to the lower row.
 
     Step k takes the row with the largest <phi(x), (k + 1) target - sum of the rows taken>. Pools above 8,192 rows are
-    herded shard by shard, interleaved, each giving its share.
+    divided into interleaved shards; each shard is herded alone and gives its share.
 
     Raises:
         ValueError: `count` exceeds the number of rows, or a value is NaN or infinite.
@@ -36,7 +36,7 @@ def herd(
     kept = []
     for s in range(shards):
         rows = np.arange(s, len(features), shards)
-        share = count // shards + (s < count % shards)  # never more than the shard has: it is cut the same way
+        share = count // shards + (s < count % shards)  # at most the shard's size, which is divided the same way
         kept.append(rows[_herd_shard(features[rows], target, share)])
     return np.sort(np.concatenate(kept)) if kept else np.zeros(0, dtype=np.int64)
 
@@ -62,25 +62,26 @@ def resampled(
     picks: Sequence[int],
     rng: np.random.Generator,
 ) -> Int[np.ndarray, " pick"]:
-    """Rows of `picks[c]` different texts of each class c, ascending (Flexible participation, Algorithm A.4).
+    """Sample `picks[c]` different texts of each class c; return their rows, ascending.
 
-    One after another is drawn in proportion to the votes of those that are left. Noise makes some votes negative: they
-    count as none. Where fewer texts have a vote than are to be picked, the others are drawn with equal chances.
+    This is Algorithm A.4 of Flexible participation. Texts are sampled one after another, in proportion to the votes of
+    those that are left. Negative votes, which noise causes, count as zero. Where fewer texts have a vote than are
+    needed, the others are sampled uniformly.
 
     Args:
-        scores: Noised votes.
+        scores: Noisy votes.
         label: Class of each text, from 0.
-        picks: How many of each class.
-        rng: A public draw.
+        picks: How many texts to sample of each class.
+        rng: Generator with a public seed.
 
     Raises:
-        ValueError: more are to be picked of a class than it has, or a score is not finite.
+        ValueError: more texts are needed of a class than it has, or a score is not finite.
     """
     if not np.isfinite(scores).all():
         raise InputError("a vote is NaN or infinite: check the embeddings that the votes were cast with")
     weight = np.maximum(scores, 0.0)
-    # The smallest of exponentials divided by weights is each text's with a chance in proportion to its weight, and so
-    # is the next one's among the rest: all draws in one.
+    # Exponentials divided by weights: each is the smallest with a probability in proportion to its weight, and the
+    # same holds for the next one among the rest. So one sort makes all draws.
     drawn = rng.standard_exponential(len(scores))
     turn = np.log(drawn) - np.log(np.where(weight > 0, weight, 1.0))
     order = np.lexsort((turn, weight == 0))

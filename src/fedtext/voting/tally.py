@@ -1,8 +1,9 @@
-"""The tally of a vote: the asked units' ballots on all candidates, class by class and part by part, in one noised sum.
+"""The tally of a vote: the noisy sum of the sampled units' ballots on all candidates, all classes and parts together.
 
-In conditional generation a sample votes on candidates of its own class only, but a unit's ballot is ONE vector over
-the candidates of all classes, clipped once, as a whole, by the mechanism: how many samples a unit or a class has is
-read nowhere else. So with the parts of a ballot, as near and far votes: they are one vector under one clip.
+In conditional generation a sample votes on candidates of its own class only, but a unit's ballot is ONE vector over the
+candidates of all classes, clipped once, as a whole, by the mechanism: nothing else depends on how many samples a unit
+or a class has. The same holds for the parts of a ballot, such as similar and dissimilar votes: they are one vector
+under one clip.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Cast = Callable[[Embeddings, Int[np.ndarray, " sample"], int, Embeddings], Ballo
 
 @dataclass(frozen=True)
 class Candidates:
-    """What is voted on: unit embeddings, the class of each, and which of them a vote can fall on at all."""
+    """The candidates of a vote: unit embeddings, the class of each, and a mask of those that can get votes."""
 
     embeddings: Float[np.ndarray, "candidate dim"]
     label: Int[np.ndarray, " candidate"]
@@ -38,29 +39,29 @@ class Candidates:
 
     @property
     def public_digest(self) -> str:
-        """Of what a ballot is made with."""
+        """Digest of the public inputs of a ballot."""
         return digest(self.embeddings, self.label)
 
 
 @dataclass(frozen=True)
 class Ballot:
-    """What a unit says of candidates: in each named part one number a candidate, and one clip for all parts together.
+    """A unit's ballot on candidates: in each named part one number a candidate, and one clip for all parts together.
 
-    A part is cast as `cast(features, unit, units, candidates)`: the ballots of one class, unclipped, in blocks of units
-    that depend neither on the class nor on the part. `settings` are what units are told beside the candidates: they
-    name the draw of who is asked.
+    A part is computed as `cast(features, unit, units, candidates)`: the ballots of one class, unclipped, in blocks of
+    units that depend neither on the class nor on the part. `settings` are the units' instructions beside the
+    candidates: they are in the name of the sample of units.
     """
 
     parts: Mapping[str, Cast]
     settings: str
 
     def layout(self, candidates: int) -> Parts:
-        """Where the parts lie in a joint ballot on so many candidates: it is as wide as all of them together."""
+        """Return the places of the parts in a joint ballot on so many candidates."""
         return Parts(dict.fromkeys(self.parts, candidates))
 
 
 class Tally(NamedTuple):
-    """The noised scores of the candidates, part by part, and the ledger that paid for them."""
+    """The noisy scores of the candidates, part by part, and the ledger that was charged for them."""
 
     scores: dict[str, Float[np.ndarray, " candidate"]]
     ledger: Ledger
@@ -69,13 +70,13 @@ class Tally(NamedTuple):
 def noised_tally(
     query: Query, ballot: Ballot, candidates: Candidates, samples: PrivateSamples, ledger: Ledger, key: NoiseKey
 ) -> Tally:
-    """Noised sum over the asked units of their ballots, and the ledger that paid for it.
+    """Release the noisy sum of the sampled units' ballots, and charge the ledger.
 
-    The query is asked about these candidates, as wide as the ballot on them: a round that generated fewer than were
-    planned has fewer coordinates, at the planned price. A candidate that is not voted on gets no vote, only noise.
+    The query's width becomes that of the ballot on these candidates: a round with fewer candidates than planned has
+    fewer coordinates, at the planned privacy cost. A candidate that cannot get votes gets only noise.
 
     Raises:
-        BudgetExceeded: the ledger cannot pay; nothing has been read.
+        BudgetExceeded: the release would overdraw the budget; no private value has been read.
     """
     layout = ballot.layout(len(candidates.label))
     asked = replace(query, dim=layout.dim).about(candidates.public_digest, ballot.settings)
@@ -86,7 +87,7 @@ def noised_tally(
 
 
 def joint_ballots(samples: PrivateSamples, candidates: Candidates, ballot: Ballot) -> Iterator[Block]:
-    """Blocks of ballots, all parts over all candidates, not yet clipped; units without samples send nothing."""
+    """Yield blocks of unclipped ballots, all parts over all candidates; units without samples have no row."""
     present, layout = np.unique(samples.unit), ballot.layout(len(candidates.label))
     columns, ballots = [], []
     for name, cast in ballot.parts.items():

@@ -1,13 +1,14 @@
-"""Witness scoring: a candidate is worth what the private data still have more of than the candidates.
+"""Witness scoring: a candidate scores high where the private data have more mass than the candidates.
 
-With `phi` a feature map, `mu_private` the one noised release of the clients' mean feature and `mu_candidates` the mean
+With `phi` a feature map, `mu_private` the one noisy release of the clients' mean feature and `mu_candidates` the mean
 feature of this round's candidates, the score of a candidate is the (kernel) MMD witness function
 
     score(x) = <phi(x), mu_private - mu_candidates>.
 
 It vanishes as the two distributions meet, so later rounds do not crowd at one point as they do under the mean cosine.
-`phi` is the unit embedding itself (linear) or random Fourier features of it; the noised mean of the latter is the
-release of DP-MERF (Harder, Adamczewski, Park, AISTATS 2021). Scoring is post-processing: it may be repeated at will.
+`phi` is the unit embedding itself (linear) or random Fourier features of it; the noisy mean of the latter is the
+release of DP-MERF (Harder, Adamczewski, Park, AISTATS 2021). Scoring is post-processing: it may be repeated without
+privacy cost.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from fedtext.voting.centring import require_finite
 def random_features(
     embeddings: Float[np.ndarray, "n dim"], *, features: int, bandwidth: float, seed: int
 ) -> Float[np.ndarray, "n features"]:
-    """Random Fourier features of the Gaussian kernel exp(-|x - y|^2 / (2 bandwidth^2)), as cosine and sine pairs.
+    """Compute random Fourier features of the Gaussian kernel exp(-|x - y|^2 / (2 bandwidth^2)), as cosine-sine pairs.
 
-    Pairs, and not sqrt(2/D) cos(wx + b), because cos^2 + sin^2 = 1 gives every input a norm of exactly 1: no clip ever
-    bites, the sum has sensitivity exactly 1, and none of that sensitivity is wasted. The single cosine has norm up to
+    Pairs, and not sqrt(2/D) cos(wx + b), because cos^2 + sin^2 = 1 gives every input a norm of exactly 1: no row is
+    clipped, the sum has sensitivity exactly 1, and none of that sensitivity is wasted. The single cosine has norm up to
     sqrt(2); scaled to at most 1 it would leave a typical input at 0.7, so the same noise would weigh 1.4 times more.
 
     Args:
-        embeddings: unit embeddings.
+        embeddings: Unit embeddings.
         features: D, even; half are cosines, half are sines.
-        bandwidth: in units of distance between unit embeddings, which lie between 0 and 2.
-        seed: public. Clients and server must draw the same features.
+        bandwidth: In units of distance between unit embeddings, which lie between 0 and 2.
+        seed: Public. Clients and server must draw the same features.
 
     Raises:
         ValueError: an odd or non-positive `features`, a non-positive `bandwidth`, embeddings that are not finite.
@@ -57,9 +58,9 @@ def witness_scores(
     private_mean: Float[np.ndarray, " feature"],
     valid: Bool[np.ndarray, " candidate"] | None = None,
 ) -> Float[np.ndarray, " candidate"]:
-    """Witness value of each candidate: <phi(x), private_mean - mean of phi over the candidates>.
+    """Compute the witness value of each candidate: <phi(x), private_mean - mean of phi over the candidates>.
 
-    Candidates that are not `valid` (empty texts) do not count in that mean; their own scores mean nothing.
+    Candidates that are not `valid` (empty texts) do not count in that mean; their own scores are meaningless.
     """
     require_finite("private_mean", private_mean[None])
     rows = candidate_features.astype(np.float64)

@@ -1,14 +1,11 @@
-"""All rules about a graph, asked in turn.
+"""The rules of the privacy flow check, on a graph of nodes and data set names.
 
-- What the check is of: nodes, data sets by name, and what a name says.
-- Rules about data sets by themselves: that each has a class, and that none is shown which is private.
-- Every charge reaches a privacy report, and none is made twice on one ledger.
-- Rules about one node: what it declares itself to be, and what it may write of the private data that it reads.
+- Every data set has a class, and no private one is shown.
+- Every charge reaches a privacy report, and no ledger is charged twice.
+- A node has the tags that allow what it reads and writes.
+- One file belongs to one data set with one class, and a private file has a private name.
 
-Rules about where data sets lie: one file is one data set and has one class, and a private one shows it by its name.
-
-The name is what the guard (fedtext.wiring.guard) recognises a private file by while a node runs, and what a person
-sees.
+The guard (fedtext.wiring.guard) recognises a private file by its name while a node runs, and so does a person.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ HELD_OUT_NAMES = ("private_test", "private_validation", "pairs.private_test", "p
 class GraphNode:
     """A node of the pipeline: its name, the data sets it reads and writes, its tags.
 
-    `bound` says what its function carries beside its inputs that is more than a plain setting, in words.
+    `bound` describes any values bound to its function, beside its inputs, that are more than plain settings.
     """
 
     name: str
@@ -41,7 +38,7 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class Violation:
-    """One thing that is not allowed. `node` is empty where the catalog alone is at fault."""
+    """One violation of a rule. `node` is empty where the catalog alone is at fault."""
 
     rule: str
     node: str
@@ -53,7 +50,7 @@ class Violation:
 
 
 def reached(start: dict[str, str], nodes: Sequence[GraphNode], through: Callable[[GraphNode], bool]) -> dict[str, str]:
-    """Data sets made of those in `start` by nodes that are `through`, each with the value of what it was made of."""
+    """Return the data sets derived from those in `start` by nodes that are `through`, each with its source's value."""
     readers: dict[str, list[GraphNode]] = {}
     for node in filter(through, nodes):
         for name in node.inputs:
@@ -68,7 +65,7 @@ def reached(start: dict[str, str], nodes: Sequence[GraphNode], through: Callable
 
 
 def stated(name: str, classes: Mapping[str, str]) -> str | None:
-    """The class that a data set has; parameters are public, names that start with `private_` private by themselves."""
+    """Return a data set's class: as declared, public for parameters, private for names that start with `private_`."""
     if name == "parameters" or name.startswith("params:"):
         return "public"
     by_name = "private" if last_part(name).startswith("private_") else None
@@ -76,34 +73,34 @@ def stated(name: str, classes: Mapping[str, str]) -> str | None:
 
 
 def is_private(name: str, classes: Mapping[str, str]) -> bool:
-    """Whether a data set is private by its class or, whatever its class, by its name."""
+    """Return True if a data set is private by its class or, whatever its class, by its name."""
     return stated(name, classes) == "private" or last_part(name).startswith("private_")
 
 
 def is_ledger(name: str) -> bool:
-    """Whether the name is a ledger's."""
+    """Return True if the name is a ledger's."""
     return last_part(name).startswith("ledger") or last_part(name).endswith("_ledger")
 
 
 def bare(name: str) -> str:
-    """Without Kedro's transcoding suffix: `table@pandas` and `table@polars` are one data set."""
+    """Remove Kedro's transcoding suffix: `table@pandas` and `table@polars` are one data set."""
     return name.partition("@")[0]
 
 
 def namespace(name: str) -> str:
-    """All before the last point; empty where there is none."""
+    """Return all before the last point; empty where there is none."""
     return bare(name).rpartition(".")[0]
 
 
 def last_part(name: str) -> str:
-    """Without namespace and transcoding."""
+    """Remove namespace and transcoding from a name."""
     return bare(name).rpartition(".")[2]
 
 
 def catalog_violations(
     names: Sequence[str], classes: Mapping[str, str], previewed: Collection[str], logged: Collection[str]
 ) -> Iterator[Violation]:
-    """What is wrong with names and classes, one violation each."""
+    """Yield one violation for each fault of a name or a class."""
     for name in names:
         said = stated(name, classes)
         if said not in CLASSES:
@@ -129,9 +126,9 @@ HANDED_ON = ("07_model_output", "08_reporting")  # the folders that people pass 
 
 
 def check_files(files: Mapping[str, PurePath], classes: Mapping[str, str]) -> list[Violation]:
-    """Violations of `files`, the resolved path of each data set that has one.
+    """Return the violations of `files`, the resolved path of each data set that has one.
 
-    A parameter that names a file is a data set here (`params:corpus.path`), and `classes` says what the file is.
+    A parameter that names a file is a data set here (`params:corpus.path`), and `classes` holds the file's class.
     """
     private = {name for name in files if _is_private(name, classes)}
     first: dict[PurePath, str] = {}
@@ -149,13 +146,13 @@ def check_files(files: Mapping[str, PurePath], classes: Mapping[str, str]) -> li
 
 
 def check_private_places(places: Mapping[str, PurePath | None], data_root: PurePath) -> list[Violation]:
-    """Violations of the private data sets that nodes write: each lies in a local file or folder of the data root.
+    """Return the private outputs of nodes that do not lie in a local file or folder of the data root.
 
-    There the guard knows it by its name, and it goes when the data root goes.
+    In the data root the guard recognises the file by its name, and removing the data root removes it.
 
     Args:
-        places: The resolved path of each; None where the catalog entry has no local one, as a table of a database.
-        data_root: The run's, resolved.
+        places: The resolved path of each; None where the catalog entry has no local one, as for a database table.
+        data_root: The run's data root, resolved.
     """
     found = []
     for name, path in sorted(places.items()):
@@ -204,7 +201,10 @@ def _is_parameter(name: str) -> bool:
 
 
 def forked_ledgers(node: GraphNode, readers: dict[str, str]) -> Iterator[Violation]:
-    """A ledger that two nodes charge; `readers` is who charges which, filled in node by node."""
+    """Yield a violation for each ledger that two nodes charge.
+
+    `readers` maps a ledger to the node that charges it; it is filled in node by node.
+    """
     if not any(map(is_ledger, node.outputs)):
         return
     for name in filter(is_ledger, node.inputs):
@@ -218,7 +218,7 @@ def forked_ledgers(node: GraphNode, readers: dict[str, str]) -> Iterator[Violati
 
 
 def lost_charges(nodes: Sequence[GraphNode]) -> Iterator[Violation]:
-    """Charges that no privacy report would show."""
+    """Yield charges that no privacy report would show."""
     releases = [node for node in nodes if Tag.RELEASE in node.tags]
     read = {bare(name) for node in nodes for name in node.inputs}
     for node in releases:
@@ -242,9 +242,9 @@ def lost_charges(nodes: Sequence[GraphNode]) -> Iterator[Violation]:
 
 
 def declaration_violations(node: GraphNode, splitters: Mapping[str, str]) -> Iterator[Violation]:
-    """What is wrong with a node whatever it reads: its tags, what its function carries, whose names it writes.
+    """Yield the faults of a node whatever it reads: its tags, the values bound to its function, the names it writes.
 
-    `splitters` are, by namespace, the first node with the tag `splits_clients` that writes into it.
+    `splitters` maps a namespace to the first node tagged `splits_clients` that writes into it.
     """
     written = node.outputs[0] if node.outputs else ""
     if len(roles := [role for role in ROLES if role in node.tags]) > 1:
@@ -275,7 +275,7 @@ def reader_violations(
     held_out: Collection[str],
     declared: Declared,
 ) -> Iterator[Violation]:
-    """What a node does wrong that reads private data (`read`, at least one)."""
+    """Yield the violations of a node that reads private data (`read`, at least one)."""
     if Tag.RELEASE in node.tags:
         yield from _released(node, read[0])
     if node.tags & {Tag.RELEASE, Tag.HELD_OUT}:
@@ -375,12 +375,17 @@ def check_flow(
     logged: Collection[str] = (),
     declared: Declared = ALL,
 ) -> list[Violation]:
-    """All violations of a graph: those of the catalog first, then the nodes' in the order given.
+    """Return all violations of a graph: those of the catalog first, then the nodes' in the order given.
 
-    `classes` says what each data set is; names whose last part starts with `private_` are private without saying so,
-    parameters are public. `previewed` are the data sets that Kedro-Viz would show, `logged` those whose type sends
-    them to an experiment tracker. `declared` says what may leave beside releases; by default what may of a public
-    corpus. What leaks is followed: a data set made of a leaked one is a violation too.
+    A data set derived from a leaked one is a violation too.
+
+    Args:
+        nodes: The nodes, in the order of a run.
+        classes: The class of each data set. Names whose last part starts with `private_` are private without an entry,
+            parameters are public.
+        previewed: The data sets that Kedro-Viz would show.
+        logged: The data sets whose type sends them to an experiment tracker.
+        declared: The results that may leave beside releases; by default those of a public corpus.
     """
     names = sorted({name for node in nodes for name in (*node.inputs, *node.outputs)} | set(classes))
     found = list(catalog_violations(names, classes, previewed, logged))
@@ -407,9 +412,9 @@ def _may_read_evaluations(node: GraphNode) -> bool:
 
 
 def _held_out(nodes: Sequence[GraphNode], private: Collection[str]) -> set[str]:
-    """Private data sets that are held-out text, made of nothing private but that, or declared a control.
+    """Return private data sets that are held-out text, derived from no other private ones, or declared a control.
 
-    Where several pipelines are judged at once, one data set may have several makers: all must be harmless.
+    Where several pipelines are checked at once, one data set may have several makers: all must be harmless.
     """
     makers: dict[str, list[GraphNode]] = {}
     for node in nodes:
@@ -419,7 +424,7 @@ def _held_out(nodes: Sequence[GraphNode], private: Collection[str]) -> set[str]:
 
     def is_held_out(name: str) -> bool:
         if name not in known:
-            known[name] = False  # what is made of itself is made of nothing held out
+            known[name] = False  # a data set derived from itself alone is not held out
             known[name] = bool(makers.get(name)) and all(map(harmless, makers[name]))
         return known[name]
 

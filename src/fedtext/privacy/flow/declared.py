@@ -1,4 +1,4 @@
-"""What the run's parameters declare, which decides what may leave private data beside releases."""
+"""The run's declarations that decide which results of private data may leave beside releases."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 
 class Declared(NamedTuple):
-    """Of a public corpus all of it; of a private one what somebody asked for by name.
+    """The declared exceptions: all of them for a public corpus, only those asked for by name for a private one.
 
     Attributes:
         public_corpus: Its units may be counted.
         exact_figures: Figures of held-out text need no release: test clients are not protected by them.
-        private_control: Protected text may be read without protection, to be compared with.
+        private_control: Protected text may be read without protection, for the non-private bound.
     """
 
     public_corpus: bool = True
