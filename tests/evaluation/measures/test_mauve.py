@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,6 +34,11 @@ def test_a_package_that_is_there_is_not_refused() -> None:
     Extra(module="json", package="json").validate_installed("fid")
 
 
+def installed(name: str, package: str | None = None, find: Any = importlib.util.find_spec) -> Any:
+    """As Python's own, where `mauve` is installed."""
+    return SimpleNamespace() if name == "mauve" else find(name, package)
+
+
 def test_it_is_asked_at_one_size_with_held_out_text_first(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
@@ -42,7 +49,7 @@ def test_it_is_asked_at_one_size_with_held_out_text_first(monkeypatch: pytest.Mo
     stand_in = ModuleType("mauve")
     stand_in.compute_mauve = compute_mauve  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "mauve", stand_in)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: SimpleNamespace())
+    monkeypatch.setattr("importlib.util.find_spec", installed)
     texts = cloud(150, 3)
     assert mauve_of(REFERENCE, texts) == pytest.approx(0.25)  # of four draws
     for p, q, told in seen:
@@ -64,7 +71,7 @@ def test_texts_from_elsewhere_are_farther() -> None:
 
 def test_few_texts_have_no_mauve_and_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """A set against itself is 0.75 in some draws of 64 texts: such a value is not shown."""
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: SimpleNamespace())
+    monkeypatch.setattr("importlib.util.find_spec", installed)
     monkeypatch.setattr("fedtext.evaluation.measures.mauve._mauve", lambda ours, theirs: pytest.fail("it is taken"))
     few = HeldOut.of(HELD_OUT, smallest_set=FEWEST - 1)
     assert mauve_of(few, cloud(150, 3)) is None
@@ -84,7 +91,7 @@ def test_a_floor_stands_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append((ours, theirs))
         return 0.9
 
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: SimpleNamespace())
+    monkeypatch.setattr("importlib.util.find_spec", installed)
     monkeypatch.setattr("fedtext.evaluation.measures.mauve._mauve", taken)
     own = floors(REFERENCE, [MAUVE, FID])
     assert own == {"mauve": Bias(pytest.approx(0.9), pytest.approx(0), 100)}
