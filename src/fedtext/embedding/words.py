@@ -61,7 +61,7 @@ def word_grams(texts: Sequence[str], *, buckets: int, seed: int) -> Float[np.nda
 
 
 def bucket_features(grams: Float[np.ndarray, "text gram"], buckets: int) -> Float[np.ndarray, "text bucket"]:
-    """Compute the signed square root of each bucket's count, in rows of norm 1; a text without grams has a row of zeros.
+    """Compute the signed square root of each bucket's count, in rows of norm 1; a text without grams has zeros.
 
     The square root keeps a word that occurs in every line from dominating the others.
     """
@@ -120,12 +120,12 @@ NORMAL = 1.4826  # ratio of a normal distribution's standard deviation to its me
 def word_excess(
     released: Float[np.ndarray, " bucket"], texts: Sequence[str], known: Sequence[str], *, seed: int
 ) -> WordWeights:
-    """Compute the log factor by which each known word's frequency must change for `texts` to match the release.
+    """Compute the log factor by which each known word's frequency must change to match the release.
 
     For a word w with bucket b and sign s, the log factor is log(1 + s t^2 Q_b (r_b - q_b) / (t^2 Q_b^2 + e^2)), at most
-    `MOST` in absolute value. Here r is the release, q the mean of the texts' features, and Q their mean without signs plus
-    `UNSEEN` e. The prior deviation t is `TYPICAL`. The error e of r - q, noise included, is estimated from its median
-    absolute value over the buckets.
+    `MOST` in absolute value. Here r is the release, q the mean of the texts' features, and Q their mean without signs
+    plus `UNSEEN` e. The prior deviation t is `TYPICAL`. The error e of r - q, noise included, is estimated from its
+    median absolute value over the buckets.
 
     Args:
         released: Mean word features of the private texts, on the scale of `bucket_features`.

@@ -64,7 +64,7 @@ class Reader:
         return Pairs({name: values.to(self.head.weight.device) for name, values in tokens.items()}, spans)
 
     def logits(self, pairs: Pairs) -> Tensor:
-        """Compute start and end scores of each token, of shape (pair, token, 2); -inf outside the passage."""
+        """Compute start and end scores of each token, of shape (pair, token, 2); -10^4 outside the passage."""
         import torch
 
         inside = torch.tensor([[span is not None for span in own] for own in pairs.spans])

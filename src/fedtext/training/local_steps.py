@@ -68,7 +68,7 @@ def _shuffled(
 
 
 def positions_of(longest: int) -> int:
-    """Return the positions in which a unit is computed whose longest row has `longest` tokens; the last is not shown."""
+    """Return the positions that a unit with a longest row of `longest` tokens is computed in; the last is not shown."""
     return max(-(-(longest - 1) // POSITIONS), 1) * POSITIONS
 
 
