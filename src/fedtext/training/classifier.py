@@ -201,7 +201,7 @@ def fine_tuned(
     seed: int,
     label: str,
 ) -> FineTuned:
-    """Fine-tune a copy of the encoder with a new head: AdamW, linear warm-up, cosine decay, gradients clipped to norm 1.
+    """Fine-tune a copy of the encoder with a new head: AdamW, linear warm-up, cosine decay, clipping to norm 1.
 
     A class without texts is trained as one that never occurs: its probability is small, and not 0.
 

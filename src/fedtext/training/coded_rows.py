@@ -43,7 +43,7 @@ def row_width(
 def token_rows(
     tokenizer: PreTrainedTokenizerBase, codes: Sequence[str], texts: Sequence[str], *, width: int
 ) -> tuple[Int32[np.ndarray, "row width"], Int[np.ndarray, " row"]]:
-    """Tokenise each text after its code, in rows filled up on the right to `width`; return each row's text index too."""
+    """Tokenise each text after its code, in rows filled up on the right to `width`, with each row's text index."""
     shown, scored = coded_rows(tokenizer, codes, texts)
     whole = [[*only_shown(code).tolist(), *text.tolist()] for code, text in zip(shown, scored, strict=True)]
     windows = Windows.of(whole, width - 1)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def steps_of(params: DpSgd, population: int) -> int:
-    """Return the number of steps in which each of `population` units is sampled `params.epochs` times on average: public."""
+    """Return the public number of steps in which a unit is sampled `params.epochs` times on average."""
     return max(1, math.ceil(params.epochs * population / params.batch_size))
 
 
@@ -79,13 +79,13 @@ def trained_weights(
         query: The training's release (`planned_query`).
         model: The model; its other weights stay frozen.
         start: Initial values of the trained weights, in one vector.
-        samples: Private examples; `features` are rows of tokens of `loss`, in the form of `UnitGradients.of`.
+        samples: Private examples; `features` are rows of tokens in the form of `UnitGradients.of`.
         params: Batch size, rates and optimizer.
         ledger: The ledger so far.
-        key: The run's secret key of sampling and noise.
+        key: The run's secret key for sampling and noise.
         loss: Loss of one example.
-        told: All other public inputs, such as parameters, model and prior tuning. With the weights it seeds the
-            sampling.
+        told: All other public inputs, such as parameters, model and prior tuning; their digest, with that of the
+            weights, selects the random stream of the sampling.
 
     Returns:
         The server's state, with the trained weights and the optimizer's moments, and the charged ledger.

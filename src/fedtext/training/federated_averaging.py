@@ -67,7 +67,7 @@ def client_updates(
     seed: int,
     vectorised: bool | None = None,
 ) -> Iterator[Block]:
-    """Train each client that has a row from the weights of `model`, and yield what training added to them, with its code.
+    """Train each client that has a row from the weights of `model`, and yield its update with its code.
 
     A client's row has the same bytes whatever the other clients are; another `clients_at_once` may change its last
     bits.
@@ -103,7 +103,7 @@ def _trained(
     shown: Int64[np.ndarray, "step slot place position"],
     learning_rate: float,
 ) -> Block:
-    """Compute the updates of a group, sorted by decreasing numbers of steps; a finished client keeps its slot unchanged.
+    """Compute the updates of a group, sorted by decreasing numbers of steps; a finished client's weights stay.
 
     A client whose training diverges, to infinities or NaN, gets zeros: no single client may decide whether a run ends.
     """

@@ -158,7 +158,7 @@ class TrainedWeights:
 
 
 def trainable_model(base: TrainableGenerator, params: Lora | None, *, seed: int) -> PreTrainedModel:
-    """Return the public model with an untrained adapter that requires gradients; if `params` is None, all weights do."""
+    """Return the public model with an untrained adapter that requires gradients; None: all weights require them."""
     if params is not None:
         return adapted_model(base, params, seed=seed)
     model, _ = base.load()

@@ -59,7 +59,7 @@ def distinct_pairs(pairs: pd.DataFrame, label: str) -> pd.DataFrame:
 
 
 def completion(text: str, end: str = "\n", lead: str = "") -> str:
-    """Return a response in the form that a model is trained on: stripped, after its `lead`, and followed by its `end`."""
+    """Return a response as a model is trained on it: stripped, after its `lead`, and followed by its `end`."""
     return f"{lead}{text.strip()}{end}"
 
 

@@ -94,7 +94,7 @@ def refuse_long(rows: Int[np.ndarray, "text length"], model: PreTrainedModel, la
 
 
 def validate_scored_tokens(rows: Int[np.ndarray, "text length"], label: str) -> None:
-    """Raise ValueError if a row has no scored token, because its answer is empty or was cut off: its mean loss is NaN."""
+    """Raise ValueError if a row has no scored token (its answer is empty or was cut off): its mean loss is NaN."""
     unscored = ~(rows[:, 1:] >= 0).any(axis=1)
     if unscored.any():
         raise InputError(

@@ -107,7 +107,7 @@ def _rows_of_units(
 def _summed(
     common: Weights, gradients: Gradients, group: list[LocalSteps], shown: Int64[np.ndarray, "step slot place position"]
 ) -> Block:
-    """Compute mean gradients of a group, sorted by decreasing numbers of rows; slots of finished units show no token."""
+    """Compute mean gradients of a group, sorted by decreasing numbers of rows; finished units show no token."""
     import torch
 
     device = next(iter(common.values())).device
