@@ -112,7 +112,7 @@ def packed_pairs(
 def packed_texts(
     ids: Int[Tensor, "row length"], real: Bool[Tensor, "row length"], multiple: int = 1
 ) -> tuple[PackedSequences, Int[Tensor, " token"]]:
-    """Pack texts without their last tokens, in lines of a `multiple` of places, and return each scored place's label."""
+    """Pack texts without their last tokens, in lines of a `multiple` of places; return each scored place's label."""
     from torch.nn.utils.rnn import pad_sequence
 
     texts = _real(ids, real)

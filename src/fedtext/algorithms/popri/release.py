@@ -42,12 +42,12 @@ def release_private_mean(
     sums = total.reshape(len(popri.classes), -1)
     if not popri.labels:
         return sums / expected_units(ledger), charged
-    floor = summed_stddev(charged)  # a class size below the noise is replaced by the noise level, so no divisor is near zero or negative
+    floor = summed_stddev(charged)  # a class size below the noise level is replaced by it
     return sums[:, :-1] / np.maximum(sums[:, -1:], floor), charged
 
 
 def _features_told(popri: Popri) -> str:
-    """Return the parameters of the feature map, and no others, as the name of rounding randomness and noise."""
+    """Return the feature map's parameters, and no others: they identify rounding randomness and noise."""
     of_words = (popri.word_buckets, popri.word_share) if single_release(popri).words else ()
     return repr((popri.scoring, popri.random_features, popri.bandwidth, popri.seed, tuple(popri.labels), *of_words))
 

@@ -53,7 +53,7 @@ class SingleRelease:
     non_negative: ClassVar[bool] = False
 
     def width(self, popri: Popri, embedding_dim: int) -> int:
-        """Return how many numbers a client sends: mean features, with classes one block each and one for the class size."""
+        """Return how many numbers a client sends: mean features; with classes, per class, and one for its size."""
         features = popri.random_features if self.random else embedding_dim
         features += popri.word_buckets if self.words else 0
         return (features + bool(popri.labels)) * len(popri.classes)
@@ -65,7 +65,7 @@ class SingleRelease:
     def seen(
         self, texts: Sequence[str], embeddings: Float[np.ndarray, "text dim"], popri: Popri
     ) -> Float[np.ndarray, "text seen"]:
-        """Return the inputs of the features: embeddings, and with `words` the texts' grams and the number of these columns.
+        """Return the features' inputs: embeddings, and with `words` the texts' grams and how many columns these are.
 
         That number, in every row's last column, allows rows to be split again: long texts have more grams than short
         ones.
@@ -184,7 +184,7 @@ class EveryRound(ABC):
         label: Int[np.ndarray, " candidate"],
         popri: Popri,
     ) -> Float[np.ndarray, " candidate"]:
-        """Project noisy scores on the span of noiseless ones (post-processing); without such a span return them unchanged."""
+        """Project noisy scores on the span of noiseless ones (post-processing), or return them where there is none."""
         return scores
 
 

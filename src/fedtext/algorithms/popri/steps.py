@@ -75,7 +75,7 @@ def score_by_release(
 def preference_pairs(
     prompts: pd.DataFrame, candidates: pd.DataFrame, scores: Float[np.ndarray, " candidate"], popri: Popri
 ) -> pd.DataFrame:
-    """Pair each prompt's best response with the one of rank l, without empty candidates (Algorithm 1, lines 21-26)."""
+    """Pair each prompt's best response with that of rank l, without empty candidates (Algorithm 1, lines 21-26)."""
     texts = candidates["text"].to_numpy()
     valid = texts != ""
     chosen, rejected = choose_pairs(scores, popri.responses, popri.rejected_rank, valid=valid)
@@ -188,7 +188,7 @@ def stopped_early(history: Sequence[float], popri: Popri) -> bool:
 
 
 def chosen_adapter(scored: Sequence[float | None], popri: Popri) -> int:
-    """Return the adapter for the final set, by the released score of each adapter's candidates (adapter 0 is untrained).
+    """Return the adapter for the final set, by the released score of each one's candidates (0 is untrained).
 
     An unscored last adapter is taken if the last scored one is the best: scores were still rising.
     """
