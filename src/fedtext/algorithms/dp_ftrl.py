@@ -166,7 +166,7 @@ def next_state(
 
 
 def noise_comparison(params: DpFtrl, factorisation: Factorisation) -> dict[str, float]:
-    """Compute the server's root mean squared error per unit of multiplier x clip norm, of this and other factorisations."""
+    """Compute the server's root mean squared error per unit of multiplier x clip norm, for each factorisation."""
     workload, separation = factorisation.workload, params.separation
     others = {
         "independent": independent(workload, separation=separation),

@@ -67,7 +67,7 @@ def of_a_class(labels: pd.Series, params: DpSgdGeneration) -> Bool[np.ndarray, "
 
 
 def final_prompts(params: DpSgdGeneration) -> pd.DataFrame:
-    """Return a prompt for each text, classes in turn: columns `prompt_id`, `prompt`, `label`."""
+    """Build the prompts of the final set, classes in turn: columns `prompt_id`, `prompt`, `label`."""
     count = prompts_for(params.synthetic_texts, params.final_responses, classes=len(params.classes))
     labels = [params.classes[k % len(params.classes)] for k in range(count)]
     prompts = [_code(params, label) for label in labels]

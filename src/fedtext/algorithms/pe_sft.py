@@ -1,4 +1,4 @@
-"""PE+SFT, POPri's second baseline (Hou et al., ICML 2025, section 3.2): fine-tuning on Private Evolution's best samples.
+"""PE+SFT, POPri's second baseline (Hou et al., ICML 2025, section 3.2): fine-tuning on Private Evolution's best texts.
 
 'One could directly finetune the LLM on the highest scoring samples using next-word-prediction loss.' All of it is
 post-processing of Private Evolution's noisy histograms. Training examples have the form of the few-shot lists that the

@@ -79,7 +79,7 @@ def preference_pairs(
     texts = candidates["text"].to_numpy()
     valid = texts != ""
     chosen, rejected = choose_pairs(scores, popri.responses, popri.rejected_rank, valid=valid)
-    differ = texts[chosen] != texts[rejected]  # duplicates keep their own scores, but a pair of them holds no preference
+    differ = texts[chosen] != texts[rejected]  # duplicates keep their own scores, but a pair of them is no preference
     chosen, rejected = chosen[differ], rejected[differ]
     prompt = prompts.set_index("prompt_id")["prompt"].loc[candidates["prompt_id"].to_numpy()[chosen]].to_numpy()
     return pd.DataFrame(
