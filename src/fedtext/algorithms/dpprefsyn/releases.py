@@ -52,7 +52,7 @@ Contribution = Callable[[Float[np.ndarray, "pair dim"]], Float[np.ndarray, "pair
 def unit_means(
     held: PrivateSamples, contribution: Contribution | None = None, *, heads: int = 1, width: int
 ) -> Iterator[Block]:
-    """Yield the unclipped contribution of units that hold pairs: the mean over a unit's pairs, in each pair's head's block.
+    """Yield each unit's unclipped contribution: the mean over its pairs, each in the block of its head.
 
     A mean is no longer than the longest of its vectors. `held.label` is a pair's head; a pair of head -1 adds nothing,
     and counts among its unit's pairs.

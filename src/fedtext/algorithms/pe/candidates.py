@@ -209,7 +209,7 @@ def adapted_lengths(
     chunking: Chunking,
     rng: np.random.Generator,
 ) -> list[int]:
-    """Sample Aug-PE's adaptive lengths: the parent's plus normal noise of `spread` tokens, within the chunk's bounds."""
+    """Sample Aug-PE's adaptive lengths: the parent's plus normal noise of `spread` tokens, within chunk bounds."""
     drawn = np.rint(np.asarray(parent_lengths) + spread * rng.standard_normal(len(parent_lengths)))
     lengths: list[int] = np.clip(drawn, chunking.min_tokens, chunking.length).astype(int).tolist()
     return lengths
