@@ -40,7 +40,7 @@ from fedtext.training import dp_sgd
 NAME = "dp_ft"
 Stage = Literal["sft", "dpo"]
 HALVES: dict[Stage, str] = {"sft": "half for SFT", "dpo": "half for DPO"}
-DEVIATIONS = 6.0  # standard deviations of a half's size: once in 10^9 runs it is larger than declared, and the run is refused
+DEVIATIONS = 6.0  # standard deviations: once in 10^9 runs a half is larger than declared, and is refused
 
 
 def half_size(population: int) -> int:

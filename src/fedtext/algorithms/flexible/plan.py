@@ -161,16 +161,17 @@ def _rest(params: Flexible, privacy: Privacy) -> float:
 
 
 def _phase_multiplier(privacy: Privacy, epsilon: float, *, steps: int = 1, rate: float = 1.0) -> float:
-    """Return a phase's multiplier at half of delta (Appendix C: "For each phase, we choose"): analytic Gaussian or DP-SGD.
+    """Return a phase's multiplier at half of delta, by the analytic Gaussian or DP-SGD of `steps` steps.
 
-    It is computed for add/remove adjacency of one record, whatever the run declares, as in the paper.
+    Appendix C: "For each phase, we choose" half of delta. Adjacency is always zero_out of one record, whatever the run
+    declares: the published noise knows no other.
     """
     sampling: Sampling = "full" if rate == 1 else "poisson"
     return noise_multiplier(epsilon=epsilon, delta=privacy.delta / 2, rounds=steps, sampling=sampling, rate=rate)
 
 
 def _warn_of_delta(privacy: Privacy, population: int) -> None:
-    """Warn if delta is above one over all units, even if it is below one over a silo's: it may allow a full disclosure."""
+    """Warn if delta exceeds one over all units, though not one over a silo's: some unit may be fully revealed."""
     if privacy.delta > 1 / population:
         LOG.warning(
             "privacy.delta is %.3g, more than one over all %d %ss: below it for each silo, but not for all of them "

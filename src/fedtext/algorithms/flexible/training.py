@@ -28,7 +28,7 @@ from fedtext.training.federated_averaging import new_server, server_step
 from fedtext.training.unit_gradients import UnitGradients
 
 Weights = Float32[np.ndarray, " dim"]
-GradientsAt = Callable[[Weights, PrivateSamples], Iterable[Block]]  # of each unit that has samples, not clipped
+GradientsAt = Callable[[Weights, PrivateSamples], Iterable[Block]]  # unclipped gradients of each unit that has samples
 
 
 def unit_gradients(gradients: UnitGradients, weights: Weights, held: PrivateSamples) -> Iterable[Block]:

@@ -34,14 +34,14 @@ from fedtext.voting.ballots import ballot_total, top_q_blocks
 from fedtext.voting.class_means import likeness
 from fedtext.voting.tally import Ballot, Candidates, joint_ballots, noised_tally
 
-BEST = 0.1  # of a class's texts, by a single release: a model's votes are its share of these
+BEST = 0.1  # share of a class's texts that count as votes for their model, with a single release
 SEEN = 2.0  # standard deviations of noise that the public total of votes must reach for sums to mean something
 
 
 def importance(
     votes: Float[np.ndarray, " model"], written: Int[np.ndarray, " model"], wasp: Wasp, *, seen: bool
 ) -> Float[np.ndarray, " model"]:
-    """Compute the models' weights w_k = (D_k's share of the votes) / (D_k's share of the texts), normalised to sum to 1.
+    """Compute the models' weights w_k = (D_k's share of the votes) / (D_k's share of the texts), with sum 1.
 
     Negative noisy sums count as 0. All weights are equal where no vote is above 0, where the votes are below their
     noise, and where the parameters say so. A model without texts has no votes.

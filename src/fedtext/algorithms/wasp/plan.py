@@ -18,7 +18,7 @@ from fedtext.system.errors import InputError
 from fedtext.voting.ballots import ballot_norm, ballot_total
 
 VOTES, MODEL_SUMS, CLASS_MEANS = "wasp.votes", "wasp.model_sums", "wasp.class_means"
-SUMS_SHARE = 0.1  # of the budget, as squared shifts add up, where the models' sums are a release of their own
+SUMS_SHARE = 0.1  # share of the budget, in squared shifts, of the models' sums where they are a separate release
 MEANS_CLIP = 1.0  # norm of a record's embedding
 PUBLISHED_SENSITIVITY = 2.0  # 'Delta = 4' for near and far votes together: an L1 bound of either (Appendix D)
 

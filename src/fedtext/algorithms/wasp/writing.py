@@ -43,7 +43,7 @@ def written_texts(
     """
     form, place = Quoted.of(wasp, generator.own(wasp.sampler)), (model, str(round_number))
     rng = stream(wasp.seed, "wasp prompts", *place)
-    prompts = np.minimum(counts, wasp.prompts_per_class)  # of each class
+    prompts = np.minimum(counts, wasp.prompts_per_class)  # prompts of each class
     kind = np.repeat(np.arange(len(counts)), prompts)  # the class of each prompt
     labels = [wasp.classes[c] for c in kind]
     asked = [round_prompt(examples, label, form, wasp, rng) for label in labels]
