@@ -3,17 +3,17 @@
 | paper | here | meaning |
 |---|---|---|
 | theta_t | `server["weights"]` | the common weights at the start of round t |
-| K, q | clients of the ledger's population, `Privacy.sampling` and its rate | who is asked |
-| w_k, W | 1, the population | every client weighs the same |
+| K, q | clients of the ledger's population, `Privacy.sampling` and its rate | which clients are sampled |
+| w_k, W | 1, the population | every client has the same weight |
 | S | `DpFedavg.clip_norm` | `FlatClip` of a client's whole update |
 | f_f | the sum over the public expected number qW | the fixed-denominator estimator |
-| z | noise multiplier | the deviation of the sum is z S (sigma = z S / qW of the mean) |
+| z | noise multiplier | standard deviation z S of the sum (sigma = z S / qW of the mean) |
 
 What differs from the paper: a client's update is clipped once, at its end, where UserUpdate clips after every batch
-(the sensitivity is the same, the local path is not); noise is an exact discrete Gaussian on a grid, calibrated exactly
-under the declared adjacency and not by the moments accountant; the server may keep a momentum or Adam's moments, which
-is post-processing.
-A client's training loss and the share of clipped updates would be private: neither is computed.
+(the sensitivity is the same, the local path is not). Noise is an exact discrete Gaussian on a grid, calibrated under
+the declared adjacency by privacy loss distributions instead of the moments accountant. The server may keep a momentum
+or Adam's moments, which is post-processing. A client's training loss and the share of clipped updates would be private:
+neither is computed.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
 
 
 def planned_query(params: DpFedavg, privacy: Privacy, population: int, *, dim: int, round_number: int) -> Query:
-    """A round's question: the asked clients' updates of all `dim` weights."""
+    """Plan a round's query: the sampled clients' updates of all `dim` weights."""
     noise = plan.planned_multiplier(privacy, population, params.rounds)
     return Query("dp_fedavg.update", round_number, dim, params.clip_norm, noise)
 
 
 def planned_ledger(population: int, params: DpFedavg, privacy: Privacy, *, dim: int) -> Ledger:
-    """An empty ledger for `population` units, before any of them trains the model of `dim` weights.
+    """Return an empty ledger for `population` units, before any of them trains the model of `dim` weights.
 
     Raises:
         BudgetExceeded: the run's planned releases would overdraw its budget.
-        ValueError: the declaration means nothing for so many units.
+        ValueError: the declaration is invalid for this population.
     """
     rounds = range(1, params.rounds + 1)
     queries = [planned_query(params, privacy, population, dim=dim, round_number=t) for t in rounds]
@@ -68,10 +68,13 @@ def released_update(
     key: NoiseKey,
     round_number: int,
 ) -> tuple[Float[np.ndarray, " dim"], Ledger]:
-    """Algorithm 1, one round: the asked units' mean update, each clipped, with noise, and the ledger that paid.
+    """Release the sampled units' mean clipped update of one round, with noise (Algorithm 1).
 
-    `samples.features` are rows of tokens, filled up with negative numbers. The sum is divided by the number of units
-    that was to be expected, which is public, and not by how many a Poisson draw came to.
+    `samples.features` are rows of tokens, filled up with negative numbers. The sum is divided by the public expected
+    number of units, and not by the size of the Poisson sample.
+
+    Returns:
+        The noisy mean update, and the charged ledger.
     """
     query = planned_query(
         params, ledger.declaration, ledger.population, dim=weights.size, round_number=round_number
@@ -86,9 +89,9 @@ def released_update(
 
 
 def next_state(state: Mapping[str, Any], update: Float[np.ndarray, " dim"], ledger: Ledger) -> dict[str, Any]:
-    """State after a round, of released and public figures: the norm of the mean update, and of its noise alone.
+    """Return the state after a round, from released and public values: the norms of the mean update and of its noise.
 
-    `noise_norm` is what is expected of pure noise: `update_norm` near it says that little else was heard.
+    `noise_norm` is the expected norm of pure noise: an `update_norm` near it means that the update is mostly noise.
     """
     per_coordinate = summed_stddev(ledger) / plan.expected_units(ledger)
     return {

@@ -5,13 +5,13 @@
 | "splitting the private dataset evenly into two disjoint halves" | `in_halves`: by a hash of the unit's own code |
 | SFT on the preferred response | `training.dp_losses.TEXTS`, prompts shown and not scored |
 | DPO from the SFT model | `training.dp_losses.preferences`, against the merged SFT model |
-| DP-SGD by Opacus, PRV accountant | `federation.noisy_steps`: exact noise, Poisson draws, privacy loss distribution |
+| DP-SGD by Opacus, PRV accountant | `federation.noisy_steps`: exact noise, Poisson samples, privacy loss distribution |
 
-The halves are two parties of one ledger (`fedtext.privacy.parties`), each with the whole budget: a unit is in one of
-them and pays for one training, and the run costs what the dearer of the two does. That needs a neighbour who stays in
-its half. A record that is replaced by another has another code and may change halves, so replace_one is refused where
-the unit is a record. How many units a half has is not read from them: a half is declared a few deviations larger than
-an even split, and a step's draw is priced at that size.
+The halves are two budget groups of one ledger (`fedtext.privacy.parties`), each with the whole budget. A unit is in one
+half and takes part in one training, so the run's privacy cost is the larger of the two. That needs neighbours whose
+units stay in their half. A record that is replaced by another has another code and may change halves, so replace_one
+is refused where the unit is a record. The size of a half is not read from the data: a half is declared a few deviations
+larger than an even split, and a step's sampling is accounted for at that size.
 
 The unprotected form has both trainings on all pairs without clip or noise, and enters that in the ledger.
 """
@@ -40,30 +40,30 @@ from fedtext.training import dp_sgd
 NAME = "dp_ft"
 Stage = Literal["sft", "dpo"]
 HALVES: dict[Stage, str] = {"sft": "half for SFT", "dpo": "half for DPO"}
-DEVIATIONS = 6.0  # of a half's size: once in 10^9 runs a half is larger than declared, and the run is refused
+DEVIATIONS = 6.0  # standard deviations: once in 10^9 runs a half is larger than declared, and is refused
 
 
 def half_size(population: int) -> int:
-    """How many units a half is declared to have: an even split and `DEVIATIONS` more, at most all."""
+    """Return the declared number of units of a half: an even split plus `DEVIATIONS`, at most all."""
     return min(population, math.ceil(population / 2 + DEVIATIONS * math.sqrt(population) / 2))
 
 
 def stages(params: DpFt) -> tuple[Stage, ...]:
-    """The trainings of a form that are released."""
+    """Return the trainings of a form that are released."""
     forms: dict[str, tuple[Stage, ...]] = {"private": ("sft", "dpo"), "sft": ("sft",), "unprotected": ()}
     return forms[params.form]
 
 
 def training_of(params: DpFt, stage: Stage) -> DpSgd:
-    """The parameters of one training."""
+    """Return the parameters of one training."""
     return params.sft if stage == "sft" else params.dpo
 
 
 def planned_query(stage: Stage, params: DpFt, privacy: Privacy, population: int, *, dim: int) -> Query:
-    """One training as a release that its half alone takes part in and pays for, of a `population` in both halves.
+    """Plan one training as a release in which its half alone takes part; `population` counts both halves.
 
     Raises:
-        ValueError: more units are expected in a batch than a half has.
+        ValueError: the expected batch is larger than a half.
     """
     query = dp_sgd.planned_query(
         f"{NAME}.{stage}", training_of(params, stage), privacy, half_size(population), dim=dim
@@ -72,11 +72,11 @@ def planned_query(stage: Stage, params: DpFt, privacy: Privacy, population: int,
 
 
 def planned_ledger(population: int, params: DpFt, privacy: Privacy, *, dim: int) -> Ledger:
-    """An empty ledger of two halves, before any pair is read.
+    """Return an empty ledger of two halves, before any pair is read.
 
     Raises:
         BudgetExceeded: a training would overdraw its half's budget.
-        ValueError: the declaration means nothing for so many units, who holds the pairs adds noise by shares, or a
+        ValueError: the declaration is invalid for this population, the data holders add shares of the noise, or a
             replaced record would change halves.
     """
     if privacy.aggregation != "trusted":
@@ -97,7 +97,7 @@ def planned_ledger(population: int, params: DpFt, privacy: Privacy, *, dim: int)
 
 
 def in_halves(samples: PrivateSamples) -> PrivateSamples:
-    """The samples with their unit's half as who holds them: a function of the unit's code alone."""
+    """Return the samples with their unit's half as data holder, which depends on the unit's code alone."""
     codes = unit_codes(list(HALVES.values()))
     units, place = np.unique(samples.unit, return_inverse=True)
     second = np.array([derived_seed(0, NAME, "half", int(unit)) % 2 for unit in units], dtype=np.int64)
@@ -105,5 +105,5 @@ def in_halves(samples: PrivateSamples) -> PrivateSamples:
 
 
 def of_first_rows(samples: PrivateSamples) -> PrivateSamples:
-    """The chosen answers alone: the first of the two rows that a pair has."""
+    """Return the chosen answers alone: the first of the two rows of each pair."""
     return replace(samples, features=samples.features[:, : samples.features.shape[1] // 2])

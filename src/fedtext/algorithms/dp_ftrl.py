@@ -6,13 +6,13 @@
 | L | `DpFtrl.clip_norm` | clip norm of a client's change of the model |
 | sigma | noise multiplier x `Factorisation.sensitivity` | noise deviation of a released sum over the clip norm |
 | s_t | row t of B (C X + Z) | noisy sum of all changes up to round t (Algorithm 1, line 7) |
-| theta_t | `server["weights"]` | theta_0 + server_learning_rate s_t / (clients a round) (line 8) |
+| theta_t | `server["weights"]` | theta_0 + server_learning_rate s_t / (clients per round) (line 8) |
 | gamma | `DpFtrl.momentum` | part of the workload: post-processing |
 
-What differs from the paper: the noise is the banded factorisation's of least error by default (Choquette-Choo et al.,
-NeurIPS 2023), the tree's on demand; it is an exact discrete Gaussian on a grid, and priced exactly for the number and
-separation of participations that the mechanism enforces. A client's contribution is what its local epochs add to the
-model, as in DP-FedAvg.
+What differs from the paper: by default the noise is correlated by the banded factorisation of least error
+(Choquette-Choo et al., NeurIPS 2023); the paper's tree is an option. Noise is an exact discrete Gaussian on a grid. Its
+privacy cost is computed for the number and separation of participations that the mechanism enforces. A client's
+contribution is what its local epochs add to the model, as in DP-FedAvg.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Server = Mapping[str, np.ndarray]  # `weights` now, `released`: all rows so far
 
 
 def chosen_factorisation(params: DpFtrl) -> Factorisation:
-    """The declared correlation of noise; the workload is the server's descent, with its momentum."""
+    """Return the declared factorisation of the noise; the workload is the server's descent, with its momentum."""
     workload, separation = prefix_sums(params.rounds, params.momentum), params.separation
     if params.noise == "independent":
         return independent(workload, separation=separation)
@@ -62,7 +62,7 @@ def chosen_factorisation(params: DpFtrl) -> Factorisation:
 
 
 def restored(params: DpFtrl, saved: Mapping[str, np.ndarray]) -> Factorisation:
-    """The factorisation of saved `weights` and `weight_step`: another machine's optimum would be another release."""
+    """Rebuild the factorisation from saved `weights` and `weight_step`: another machine's optimum could differ."""
     workload = prefix_sums(params.rounds, params.momentum)
     return Factorisation(saved["weights"], float(saved["weight_step"]), workload, params.separation)
 
@@ -70,7 +70,7 @@ def restored(params: DpFtrl, saved: Mapping[str, np.ndarray]) -> Factorisation:
 def planned_query(
     params: DpFtrl, privacy: Privacy, population: int, factorisation: Factorisation, *, dim: int, round_number: int
 ) -> Query:
-    """A round's question; all rounds of a run are one Gaussian release, charged once.
+    """Plan a round's query; all rounds of a run are one Gaussian release, charged once.
 
     A declared `privacy.noise_multiplier` is, as the papers print it, the deviation of one released sum over the clip
     norm; without one it is calibrated to the budget.
@@ -84,7 +84,7 @@ def planned_query(
 def planned_ledger(
     population: int, params: DpFtrl, privacy: Privacy, factorisation: Factorisation, *, dim: int
 ) -> Ledger:
-    """An empty ledger for `population` units, before any of them trains the model of `dim` weights.
+    """Return an empty ledger for `population` units, before any of them trains the model of `dim` weights.
 
     Raises:
         BudgetExceeded: the run would overdraw its budget.
@@ -110,12 +110,12 @@ def released_rows(
     key: NoiseKey,
     round_number: int,
 ) -> CorrelatedRound:
-    """Algorithm 1, lines 4-7: whose turn it is trains; the rows that this round completes leave with noise.
+    """Train this round's clients, and release the rows that the round completes, with noise (Algorithm 1, lines 4-7).
 
     `samples.features` are rows of tokens, filled up with negative numbers. Units without samples add nothing.
 
     Raises:
-        ValueError: what `enrolled_units` or `correlated_sum` refuse.
+        ValueError: the errors of `enrolled_units` and `correlated_sum`.
     """
     weights = server["weights"]
     query = planned_query(
@@ -138,7 +138,7 @@ def next_server(
     population: int,
     round_number: int,
 ) -> dict[str, np.ndarray]:
-    """Line 8: the model from its public start and all rows released so far; post-processing."""
+    """Compute the model from its public start and all rows released so far (line 8; post-processing)."""
     released = np.concatenate([server["released"], rows.astype(np.float32)])
     reading = factorisation.decoder[round_number - 1, : len(released)].astype(np.float32)
     moved = _step(params, population) * (reading @ released)
@@ -153,9 +153,9 @@ def next_state(
     ledger: Ledger,
     round_number: int,
 ) -> dict[str, Any]:
-    """State after a round, of released and public figures: how far the model is from its start, and noise alone.
+    """Return the state after a round, from released and public values: distance from the start, and norm of the noise.
 
-    `noise_norm` is what is expected of pure noise: `update_norm` near it says that little else was heard.
+    `noise_norm` is the expected norm of pure noise: an `update_norm` near it means that the update is mostly noise.
     """
     spread = summed_stddev(ledger) * np.linalg.norm(factorisation.decoder[round_number - 1])
     return {
@@ -166,7 +166,7 @@ def next_state(
 
 
 def noise_comparison(params: DpFtrl, factorisation: Factorisation) -> dict[str, float]:
-    """Root mean squared error of what the server reads, over multiplier and clip norm, as chosen and otherwise."""
+    """Compute the server's root mean squared error per unit of multiplier x clip norm, for each factorisation."""
     workload, separation = factorisation.workload, params.separation
     others = {
         "independent": independent(workload, separation=separation),
@@ -177,5 +177,5 @@ def noise_comparison(params: DpFtrl, factorisation: Factorisation) -> dict[str, 
 
 
 def _step(params: DpFtrl, population: int) -> float:
-    """What a unit of summed change moves the model by: the server's rate over the clients of a round."""
+    """Return how far one unit of summed change moves the model: the server's rate over the clients per round."""
     return params.server_learning_rate * params.separation / population

@@ -1,11 +1,11 @@
 """DP-SGD and generation (Yue et al., "Synthetic Text Generation with Differential Privacy", ACL 2023).
 
-The generator is fine-tuned on the private texts under DP-SGD, each behind its class as a control code, and then writes
+The generator is fine-tuned by DP-SGD on the private texts, each after its class as a control code, and then writes
 texts of each class. It is a baseline of WASP's paper (Zou et al., ICML 2025).
 
-What differs from theirs: batches are Poisson draws, as they are priced; noise is exact and calibrated exactly; how many
-texts a class has is not read from private data, so every class has equally many; Adam's step has neither decay nor bias
-correction, and its rate is constant.
+What differs from theirs: batches are Poisson samples, as the privacy analysis assumes. Noise is an exact discrete
+Gaussian, calibrated by privacy loss distributions. The class sizes are not read from private data, so every class gets
+equally many texts. Adam's step has neither weight decay nor bias correction, and its rate is constant.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ NAME = "dp_sgd_generation"
 
 
 def planned_query(params: DpSgdGeneration, privacy: Privacy, population: int, *, dim: int) -> Query:
-    """The one release of a run: the steps of the adapter's training."""
+    """Plan the one release of a run: the steps of the adapter's training."""
     return dp_sgd.planned_query(f"{NAME}.gradients", params.training, privacy, population, dim=dim)
 
 
 def planned_ledger(population: int, params: DpSgdGeneration, privacy: Privacy, *, dim: int) -> Ledger:
-    """An empty ledger for `population` units, before any of them is read.
+    """Return an empty ledger for `population` units, before any of them is read.
 
     Raises:
         BudgetExceeded: the training would overdraw the budget.
-        ValueError: the declaration means nothing for so many units, or a batch is larger than they are.
+        ValueError: the declaration is invalid for this population, or a batch is larger than it.
     """
     return opened_ledger([planned_query(params, privacy, population, dim=dim)], privacy, population)
 
 
 def row_width(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, params: DpSgdGeneration, length: int) -> int:
-    """How many tokens a row has at most (`fedtext.training.coded_rows.row_width`)."""
+    """Return the largest number of tokens per row (`fedtext.training.coded_rows.row_width`)."""
     return coded_rows.row_width(model, tokenizer, [_code(params, label) for label in params.classes], length, NAME)
 
 
@@ -56,18 +56,18 @@ def training_rows(
     tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], labels: Sequence[str | None], params: DpSgdGeneration,
     *, width: int,
 ) -> tuple[Int32[np.ndarray, "row width"], Int[np.ndarray, " row"]]:  # fmt: skip
-    """Each text behind its class, in rows filled up on the right to `width`, and the number of each row's text."""
+    """Tokenise each text after its class, in rows filled up on the right to `width`, with each row's text index."""
     codes = [_code(params, label) for label in labels]
     return coded_rows.token_rows(tokenizer, codes, texts, width=width)
 
 
 def of_a_class(labels: pd.Series, params: DpSgdGeneration) -> Bool[np.ndarray, " sample"]:
-    """Which samples are of a declared class; all of them where none is declared."""
+    """Return a mask of the samples of a declared class; all of them where none is declared."""
     return np.asarray(labels.isin(params.labels)) if params.labels else np.ones(len(labels), dtype=bool)
 
 
 def final_prompts(params: DpSgdGeneration) -> pd.DataFrame:
-    """The classes in turn: columns `prompt_id`, `prompt`, `label`."""
+    """Build the prompts of the final set, classes in turn: columns `prompt_id`, `prompt`, `label`."""
     count = prompts_for(params.synthetic_texts, params.final_responses, classes=len(params.classes))
     labels = [params.classes[k % len(params.classes)] for k in range(count)]
     prompts = [_code(params, label) for label in labels]
@@ -79,5 +79,5 @@ def _code(params: DpSgdGeneration, label: str | None) -> str:
 
 
 def form_of(params: DpSgdGeneration) -> ControlCode:
-    """How texts are asked for."""
+    """Return the prompt form, a control code."""
     return ControlCode(params.sampler.description)

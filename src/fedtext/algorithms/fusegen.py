@@ -1,6 +1,6 @@
 """FuseGen (Zou et al., EMNLP 2024): generators learn from each other's texts, by classifiers and without private text.
 
-Every generator k has a classifier m_k, which learns from what it wrote. For a text with class y,
+Every generator k has a classifier m_k, trained on the texts that it wrote. For a text with class y,
 
     variability  = standard deviation over k of m_k(y | text)
     influence    = mean over k of g_k(text) . (mean over all texts of g_k)
@@ -29,7 +29,7 @@ Probabilities = Float[np.ndarray, "generator text class"]
 
 
 def validate_generator_count(generators: Sequence[str]) -> None:
-    """Raises ValueError for fewer than two generators: one cannot disagree with itself."""
+    """Raise ValueError for fewer than two generators: disagreement needs two."""
     if len(generators) < 2:
         raise InputError(
             f"fusegen lets generators learn from each other, and models.plms names {len(generators)}: name two or more "
@@ -40,12 +40,12 @@ def validate_generator_count(generators: Sequence[str]) -> None:
 def classifiers_say(
     writers: Sequence[str], features: Features, codes: Codes, classes: int, *, penalty: float
 ) -> Probabilities:
-    """What the classifier of each generator that wrote anything says of all texts.
+    """Compute the class probabilities of all texts by the classifier of each generator that wrote any text.
 
     A generator whose texts are all of one class has no classifier, and is left out.
 
     Raises:
-        ValueError: fewer than two have one.
+        ValueError: fewer than two generators have a classifier.
     """
     wrote, said = np.asarray(writers), []
     for name in sorted(set(writers)):
@@ -62,13 +62,13 @@ def classifiers_say(
 
 
 def variability(said: Probabilities, codes: Codes) -> Float[np.ndarray, " text"]:
-    """How much classifiers differ about each text's own class: the standard deviation over them, from 0 to 1/2."""
+    """Compute the standard deviation over classifiers of the probability of each text's own class, from 0 to 1/2."""
     found: np.ndarray = said[:, np.arange(len(codes)), codes].std(axis=0)
     return found
 
 
 def influence(said: Probabilities, features: Features, codes: Codes) -> Float[np.ndarray, " text"]:
-    """How much a step on each text lowers the loss of all texts, to first order, a mean over classifiers."""
+    """Compute how much a step on each text lowers the loss of all texts, to first order, averaged over classifiers."""
     errors = said - np.eye(said.shape[2])[codes]
     mean_gradients = np.einsum("ktc,td->kcd", errors, features) / len(features)
     found: np.ndarray = np.einsum("ktc,kcd,td->kt", errors, mean_gradients, features, optimize=True).mean(axis=0)
@@ -78,17 +78,17 @@ def influence(said: Probabilities, features: Features, codes: Codes) -> Float[np
 def chosen_examples(
     texts: pd.DataFrame, features: Features, codes: Codes, classes: int, fusegen: Fusegen
 ) -> pd.DataFrame:
-    """The texts that the next round shows, of every class that has any.
+    """Select the texts that the next round shows, for every class that has any.
 
     Args:
-        texts: All so far: `text`, `label`, `generator`.
+        texts: All texts so far: `text`, `label`, `generator`.
         features: Their embeddings.
         codes: Their classes.
-        classes: How many there are.
-        fusegen: How many are candidates and shown.
+        classes: Number of classes.
+        fusegen: Numbers of candidates and of shown texts.
 
     Returns:
-        Columns `text`, `label`, `generator`, `variability`, `influence`; of a class the most influential first.
+        Columns `text`, `label`, `generator`, `variability`, `influence`; the most influential of a class first.
     """
     said = classifiers_say(texts["generator"].tolist(), features, codes, classes, penalty=fusegen.penalty)
     differ, pull = variability(said, codes), influence(said, features, codes)
@@ -108,7 +108,7 @@ def _shown(
     candidates: int,
     shown: int,
 ) -> Int[np.ndarray, " shown"]:
-    """Of a class's rows, the most influential of those of least and of greatest variability; the first of equals."""
+    """Return the most influential of a class's rows of least and of greatest variability, the first of equals."""
     order = own[np.argsort(differ[own], kind="stable")]
     if len(order) > candidates:
         order = np.concatenate([order[: candidates // 2], order[-(candidates // 2) :]])

@@ -1,8 +1,8 @@
-"""PE+SFT, POPri's second baseline (Hou et al., ICML 2025, section 3.2): Private Evolution's best samples as labels.
+"""PE+SFT, POPri's second baseline (Hou et al., ICML 2025, section 3.2): fine-tuning on Private Evolution's best texts.
 
 'One could directly finetune the LLM on the highest scoring samples using next-word-prediction loss.' All of it is
-post-processing of Private Evolution's noised histograms. The samples are trained on in the form of the few-shot lists
-that the generator is prompted with afterwards, so that what it learns is what it is asked for.
+post-processing of Private Evolution's noisy histograms. Training examples have the form of the few-shot lists that the
+generator is prompted with afterwards.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from fedtext.system.missing import nullable
 
 
 def best_samples(survivors: pd.DataFrame, pe_sft: PeSft) -> pd.DataFrame:
-    """The distinct survivors (of all rounds) with the most votes in any round, `pe_sft.samples` in all, classes alike.
+    """Select `pe_sft.samples` distinct survivors with the most votes in any round, classes alike.
 
-    Votes of different rounds are on one scale: the same units cast them, and the same noise lies on them.
+    Votes of different rounds are on one scale: they come from the same units and have the same noise.
 
     Returns:
         Columns `text`, `label`, `votes`; the best of a class first.
@@ -36,7 +36,7 @@ def best_samples(survivors: pd.DataFrame, pe_sft: PeSft) -> pd.DataFrame:
 
 
 def training_examples(best: pd.DataFrame, pe_sft: PeSft) -> pd.DataFrame:
-    """`pe_sft.lists` prompts of the form that the final set has, each with the sample that should answer it.
+    """Build `pe_sft.lists` prompts in the form of the final set's, each with the sample that should follow it.
 
     Six best samples of one class make one: five are shown, the sixth is the answer.
 
@@ -57,7 +57,7 @@ def training_examples(best: pd.DataFrame, pe_sft: PeSft) -> pd.DataFrame:
 
 
 def final_prompts(best: pd.DataFrame, public: pd.DataFrame, pe_sft: PeSft) -> pd.DataFrame:
-    """Prompts of the final set, classes in turn. Columns `prompt_id`, `prompt`, `label`."""
+    """Build the prompts of the final set, classes in turn: columns `prompt_id`, `prompt`, `label`."""
     classes = declared_classes(best)
     shown = [public.assign(label=label) for label in classes] if pe_sft.shots == "public" else [best]
     return prompts_by_class(
@@ -71,5 +71,5 @@ def final_prompts(best: pd.DataFrame, public: pd.DataFrame, pe_sft: PeSft) -> pd
 
 
 def declared_classes(table: pd.DataFrame) -> list[str | None]:
-    """The classes of Private Evolution's survivors, in alphabetical order, or one nameless class."""
+    """Return the classes of Private Evolution's survivors, in alphabetical order, or one class None."""
     return sorted({*nullable(table["label"])} - {None}) or [None]

@@ -1,4 +1,4 @@
-"""Texts of which some are empty: an empty text's embedding is a row of zeros, which nothing may score."""
+"""Embeddings of texts of which some are empty: an empty text has a row of zeros, and is never scored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def encode_nonempty(encoder: Encoder, texts: Sequence[str], label: str) -> Float32[np.ndarray, "text dim"]:
-    """Unit embeddings of the texts; zeros for an empty one."""
+    """Compute unit embeddings of the texts; an empty text gets a row of zeros."""
     rows = np.zeros((len(texts), encoder.dim), dtype=np.float32)
     full = [i for i, text in enumerate(texts) if text]
     rows[full] = encoder.encode([texts[i] for i in full], label=label)
@@ -21,13 +21,13 @@ def encode_nonempty(encoder: Encoder, texts: Sequence[str], label: str) -> Float
 
 
 def written(embeddings: Float[np.ndarray, "text dim"]) -> Bool[np.ndarray, " text"]:
-    """Which texts are not empty: the embedding of an empty text is a row of zeros, that of any other a unit vector."""
+    """Return a mask of the non-empty texts: an empty text's embedding is a row of zeros, any other a unit vector."""
     return np.asarray(embeddings.any(axis=1))
 
 
 def nonempty_by_round(
     embeddings: Sequence[Float[np.ndarray, "text dim"]],
 ) -> dict[str, Float[np.ndarray, "written dim"]]:
-    """Embeddings of each round's written texts, keyed `round_01`, ...; no key for a round without any."""
+    """Return the embeddings of each round's non-empty texts under `round_01`, ...; a round without any has no key."""
     rows = [round_rows[written(round_rows)] for round_rows in embeddings]
     return {f"round_{t:02d}": texts for t, texts in enumerate(rows, start=1) if len(texts)}

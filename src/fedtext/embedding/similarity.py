@@ -1,11 +1,8 @@
-"""Embeddings compared: nearest neighbours by cosine, near-duplicates, and differences.
+"""Similarity of embeddings: nearest neighbours by cosine, near-duplicates, and differences of pairs.
 
-- Texts that say again what an earlier one said: the first of them stays.
-- Differences of two texts' embeddings, and the direction that both have in common.
-
-Nearest neighbours of unit vectors by cosine, a tile of queries at a time, so that memory stays bounded.
-
-Each query's answer is a function of that query and of the targets (fedtext.embedding.exact_product).
+Nearest neighbours are searched a tile of queries at a time, which bounds memory. Each query's result depends on that
+query and the targets alone (`fedtext.embedding.exact_product`). Of near-duplicates the first one is kept. For a pair of
+texts, the module gives the difference of the embeddings and the direction that both share.
 """
 
 from __future__ import annotations
@@ -20,9 +17,12 @@ from fedtext.system.errors import InputError
 def nearest(
     queries: Float[np.ndarray, "query dim"], targets: Float[np.ndarray, "target dim"]
 ) -> tuple[Int[np.ndarray, " query"], Float32[np.ndarray, " query"]]:
-    """Index of every query's nearest target by cosine, the first of equals, and that cosine.
+    """Find the nearest target of every query by cosine.
 
-    Rows of both are unit vectors. `TILE` queries at a time, so that products take `4 x TILE x targets` bytes.
+    Rows of both are unit vectors. `TILE` queries are searched at a time, so a product takes `4 x TILE x targets` bytes.
+
+    Returns:
+        Index of the nearest target, the first one of equals, and its cosine, for each query.
 
     Raises:
         ValueError: there is no target, or the two have different lengths.
@@ -43,7 +43,10 @@ def nearest(
 
 
 def without_near_duplicates(embeddings: Float[np.ndarray, "text dim"], similarity: float) -> Int[np.ndarray, " kept"]:
-    """Rows, in order, whose cosine to every row kept before them is below `similarity`; rows are unit vectors."""
+    """Return the rows, in order, whose cosine to every row kept before them is below `similarity`.
+
+    Rows of `embeddings` are unit vectors.
+    """
     kept: list[int] = []
     chosen = np.empty_like(embeddings)
     for row, vector in enumerate(embeddings):
@@ -56,9 +59,9 @@ def without_near_duplicates(embeddings: Float[np.ndarray, "text dim"], similarit
 def differences_of(
     embeddings: Float[np.ndarray, "pair 2 dim"],
 ) -> tuple[Float[np.ndarray, "pair dim"], Float[np.ndarray, "pair dim"]]:
-    """First less second of each pair, and the unit vector between them, which does not tell which of them is the first.
+    """Compute each pair's difference, first less second, and the unit vector of its sum, which ignores the order.
 
-    A pair of which a text has no direction has zeros in both: it says nothing.
+    A pair with a text whose embedding is zero has zeros in both: it expresses no preference.
     """
     first, second = embeddings[:, 0].astype(np.float64), embeddings[:, 1].astype(np.float64)
     whole = np.asarray(first.any(axis=1) & second.any(axis=1))[:, None]
@@ -66,7 +69,7 @@ def differences_of(
 
 
 def unit_length(rows: Float[np.ndarray, "row dim"]) -> Float[np.ndarray, "row dim"]:
-    """Rows of length 1; a row of zeros stays one. A row's bits are its own."""
-    wide = np.array(rows, dtype=np.float64, order="C")  # one row after the other: a norm's bits are its own row's
+    """Scale rows to length 1; a row of zeros stays one. A row's bits depend on that row alone."""
+    wide = np.array(rows, dtype=np.float64, order="C")  # C order: a norm's bits depend on its own row alone
     norms = np.sqrt(np.einsum("ij,ij->i", wide, wide))[:, None]
     return np.asarray(np.divide(wide, norms, out=np.zeros_like(wide), where=norms > 0))

@@ -1,26 +1,21 @@
-"""Words and pairs of words in texts, and how much more often they stand in private text.
+"""Hashed words and word pairs of texts, and the log-odds of word frequency between a release and written texts.
 
-A text as the words and pairs of words that stand in it: what an encoder of meaning leaves out.
+Features. An encoder represents what a text is about. Its style (its length, questions, turns of phrase) shows in its
+words. Words and pairs of successive words ("grams") are hashed into signed buckets (Weinberger et al., Feature Hashing
+for Large Scale Multitask Learning, ICML 2009). No vocabulary has to be learned: all clients and the server hash with
+one public seed, and the inner product of two texts' features estimates how many words they share. A text is stored as
+its list of grams, which takes a fraction of the memory of its buckets. Both are functions of the text alone, bit for
+bit.
 
-An encoder tells what a text is about. How it is put (short or long, as a question, in which turns of phrase) shows in
-its words. They are hashed into signed buckets, so no vocabulary has to be known or learned: a public seed makes
-everybody's buckets the same, and two texts' product estimates how many words they share (Weinberger et al., Feature
-Hashing for Large Scale Multitask Learning, ICML 2009).
+Scripts that put no space between words (Chinese, Japanese, Thai and related ones) are split into characters, and their
+pairs are pairs of characters: word segmentation would need a dictionary.
 
-A text travels as its list of grams, all of them, which takes a fraction of the room of its buckets. Both are functions
-of the text alone, bit for bit.
-
-Scripts that put no space between words (Chinese, Japanese, Thai and their neighbours) are taken by the character, and
-their pairs are of characters: to find words in them takes a dictionary.
-
-How much more often words stand in private text than in written text, told from the release (ours).
-
-The release has the private texts' mean of signed, hashed words (`fedtext.embedding.words`) under noise. What it is
-above the same mean of written texts is due to words that are too rare in those. A bucket does not say which of its
-words they are, so all of them share it in proportion to how often they are written: each is wanted as many times as
-often. How much of what is missing is believed is a posterior mean: of a normal error as large as that of most buckets,
-and a normal prior of the words' excess. So noise alone favours next to nothing. All of that is post-processing of the
-release and costs no privacy.
+Word weights (ours). The release holds the noisy mean of the private texts' signed, hashed words. Its excess over the
+same mean of written texts is due to words that are too rare in the written texts. A bucket does not tell its words
+apart, so the excess is shared among them in proportion to their frequency in the written texts: each word's frequency
+is to change by the same factor. The factor is a posterior mean under a normal error, whose size is that of most
+buckets, and a normal prior. Noise alone therefore changes almost no weight. All of this is post-processing of the
+release and has no privacy cost.
 """
 
 from __future__ import annotations
@@ -42,20 +37,20 @@ UNSPACED = (
     "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"  # compatible Han; narrow kana; rare Han
 )
 WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+|[^\w\s]|\n")
-START = ""  # before the first word, so that how texts begin is a pair too
-NONE = -1.0  # fills a short text's list up
+START = ""  # stands before the first word, so that a text's beginning is a pair too
+NONE = -1.0  # fills up the list of a short text
 
 
 def word_grams(texts: Sequence[str], *, buckets: int, seed: int) -> Float[np.ndarray, "text gram"]:
-    """The grams of every text, in its own order: twice the bucket, and one more where the sign is minus.
+    """Hash the grams of every text, in their order: twice the bucket, plus one where the sign is minus.
 
-    As many columns as the longest of the texts has grams. Floats, so that they may stand beside an embedding in one
-    matrix; all are whole and below 2^24.
+    The matrix has as many columns as the longest text has grams; shorter rows are filled up with `NONE`. Values are
+    floats, so that they can be joined to embeddings in one matrix; all are whole numbers below 2^24.
 
     Args:
-        texts: Any; an empty one has no gram.
-        buckets: At most 2^23.
-        seed: Public. Clients and server must hash alike.
+        texts: Any texts; an empty one has no gram.
+        buckets: Number of buckets, at most 2^23.
+        seed: Public seed of the hash, the same for clients and server.
     """
     known: dict[str, int] = {}
     found = [[_bucket(gram, buckets, seed, known) for gram in _grams(text)] for text in texts]
@@ -66,9 +61,9 @@ def word_grams(texts: Sequence[str], *, buckets: int, seed: int) -> Float[np.nda
 
 
 def bucket_features(grams: Float[np.ndarray, "text gram"], buckets: int) -> Float[np.ndarray, "text bucket"]:
-    """Signed square roots of each bucket's count, rows of norm 1; a row of zeros for a text without grams.
+    """Compute the signed square root of each bucket's count, in rows of norm 1; a text without grams has zeros.
 
-    The root keeps a word that stands in every line from drowning the others.
+    The square root keeps a word that occurs in every line from dominating the others.
     """
     counts = np.zeros((len(grams), buckets), dtype=np.float32)
     row, column = np.nonzero(grams != NONE)
@@ -81,19 +76,19 @@ def bucket_features(grams: Float[np.ndarray, "text gram"], buckets: int) -> Floa
 
 
 def gram_counts(text: str) -> Counter[str]:
-    """How often each word, and each pair of successive words with a space between them, stands in a text."""
+    """Count each word, and each pair of successive words joined by a space, in a text."""
     return Counter(_grams(text))
 
 
 def beginning_with(word: str) -> str:
-    """The pair that says that a text begins with this word."""
+    """Return the gram that stands for a text's first word being `word`."""
     return f"{START} {word}"
 
 
 def gram_places(
     grams: Sequence[str], *, buckets: int, seed: int
 ) -> tuple[Int64[np.ndarray, " gram"], Int64[np.ndarray, " gram"]]:
-    """Bucket and sign, 1 or -1, of every gram."""
+    """Return the bucket and the sign, 1 or -1, of every gram."""
     known: dict[str, int] = {}
     codes = np.array([_bucket(gram, buckets, seed, known) for gram in grams], dtype=np.int64)
     return codes >> 1, 1 - 2 * (codes & 1)
@@ -113,29 +108,33 @@ def _bucket(gram: str, buckets: int, seed: int, known: dict[str, int]) -> int:
     return known[gram]
 
 
-SEEN = 3  # texts that a word stands in before it counts as known: of a word seen once a bucket tells next to nothing
+SEEN = 3  # least number of texts that contain a known word: a bucket says little of a word seen once
 MOST = 1.5  # nats: a word becomes at most four and a half times as frequent, or as rare
-TYPICAL = 0.7  # by which share of itself a word's frequency differs, before anything is known: a standard deviation
-UNSEEN = 0.25  # errors: how often, besides, what was not written may be taken to stand
-EXACT = 1e-9  # the least error
+TYPICAL = 0.7  # prior standard deviation of the relative change of a word's frequency
+UNSEEN = 0.25  # in errors: added to every bucket's frequency for words that the written texts lack
+EXACT = 1e-9  # smallest error
 WHITE = re.compile(r"\s")
-NORMAL = 1.4826  # of a normal distribution's median deviation, to its standard deviation
+NORMAL = 1.4826  # ratio of a normal distribution's standard deviation to its median absolute deviation
 
 
 def word_excess(
     released: Float[np.ndarray, " bucket"], texts: Sequence[str], known: Sequence[str], *, seed: int
 ) -> WordWeights:
-    """Log of how many times as often each known word is to stand, and to begin a text, for `texts` to be as released.
+    """Compute the log factor by which each known word's frequency must change to match the release.
 
-    Where w has the bucket b and the sign s, r is the release, q the mean of the texts' features and Q their mean
-    without signs and `UNSEEN` e, it is log(1 + s t^2 Q_b (r_b - q_b) / (t^2 Q_b^2 + e^2)), at most `MOST` either way. t
-    is `TYPICAL`, and e the error of r - q, noise included, as its median size over the buckets tells it.
+    For a word w with bucket b and sign s, the log factor is log(1 + s t^2 Q_b (r_b - q_b) / (t^2 Q_b^2 + e^2)), at most
+    `MOST` in absolute value. Here r is the release, q the mean of the texts' features, and Q their mean without signs
+    plus `UNSEEN` e. The prior deviation t is `TYPICAL`. The error e of r - q, noise included, is estimated from its
+    median absolute value over the buckets.
 
     Args:
-        released: Mean features of the private texts' words, of the size that `bucket_features` gives them.
-        texts: Written ones, none of them empty.
-        known: More texts whose words may be weighed; what stands in fewer than `SEEN` texts of all has no weight.
-        seed: That of the release's hash.
+        released: Mean word features of the private texts, on the scale of `bucket_features`.
+        texts: Written texts, none of them empty.
+        known: Further texts whose words may get a weight; a word in fewer than `SEEN` of all texts gets none.
+        seed: Seed of the release's hash.
+
+    Returns:
+        Weights in nats of the words anywhere in a text, and as its first word.
     """
     buckets = len(released)
     if not texts:
@@ -163,7 +162,7 @@ def _logs(grams: Sequence[str], share: Float[np.ndarray, " bucket"], seed: int) 
 
 
 def _unsigned(texts: Sequence[str], buckets: int, seed: int) -> Float[np.ndarray, " bucket"]:
-    """What each bucket's grams would add up to if all signs were plus: mean roots of their counts, rows of norm 1."""
+    """Compute the mean features without signs: mean square roots of the buckets' counts, rows of norm 1."""
     total = np.zeros(buckets)
     for text in texts:
         counts = gram_counts(text)
@@ -174,10 +173,10 @@ def _unsigned(texts: Sequence[str], buckets: int, seed: int) -> Float[np.ndarray
 
 
 def _seen(texts: Sequence[str]) -> list[str]:
-    """Words and marks that stand in enough texts: no pairs of words, and no line's end.
+    """Return the words and punctuation that occur in at least `SEEN` texts, without word pairs and line ends.
 
-    Private lines may end because they are full, a model's because a paragraph does. More of these would be headings and
-    examples where a sentence should go on.
+    Private lines may end because they are full, a model's lines because a paragraph ends. A weight on line ends would
+    produce headings and lists where a sentence should go on.
     """
     counts = Counter(gram for text in texts for gram in gram_counts(text) if not WHITE.search(gram))
     return [word for word, count in counts.items() if count >= SEEN]

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 LOG_EVERY = 25  # steps
 MAX_GRADIENT_NORM = 1.0
 UNSCORED = -100  # the label that torch's cross-entropy leaves out
-TOLERANCE = 1e-4  # of a batch's loss, between packed lines and rows
-SHORT = 128  # tokens: up to here a CPU has the gradients of plain attention sooner than those of fused attention
+TOLERANCE = 1e-4  # on a batch's loss, between packed sequences and rows
+SHORT = 128  # tokens: up to this length a CPU computes gradients faster by plain than by fused attention
 
 
 def train_causal_lm(
@@ -47,21 +47,30 @@ def train_causal_lm(
 ) -> list[dict[str, float]]:
     """Train `model` in place on `rows`; positions that hold `pad_token_id` are neither attended to nor scored.
 
-    Tokens that are `only_shown` (fedtext.training.client_gradients), as a prompt's, are attended to and not scored.
-    `pad_token_id` may be a number that is no token, such as -1: a real token used as padding would hide itself.
-    `compiled` has torch compile the model, for rows without padding: padded batches, each with a mask of its own, would
-    be compiled again and again.
+    Tokens marked by `only_shown` (fedtext.training.client_gradients), such as a prompt's, are attended to and not
+    scored.
 
-    AdamW on float32 weights (matrices decay, vectors do not), learning rate by `peak_share`, gradients clipped to
-    norm 1. Every epoch is a fresh shuffle; its last, incomplete batch is left out unless it is the only one. The
-    model ends on the training device, in evaluation mode.
+    The optimizer is AdamW on float32 weights (matrices decay, vectors do not), with the learning rate of `peak_share`
+    and gradients clipped to norm 1. Every epoch is a fresh shuffle; its last, incomplete batch is left out unless it is
+    the only one. The model ends on the training device, in evaluation mode.
 
-    `after_epoch` is called after every epoch with the number of epochs done, a partial last one counted. It
-    may look at the model, and leaves its weights and its mode as they are.
+    Args:
+        model: The model, changed in place.
+        rows: Token ids.
+        params: Epochs, batch size and learning rate.
+        seed: Seed of shuffles and dropout.
+        pad_token_id: May be a number that is no token, such as -1: a real token used as padding would hide itself.
+        compiled: Compile the model with torch, for rows without padding only: padded batches, each with its own mask,
+            would be compiled again and again.
+        label: Name in the progress bar and in errors.
+        after_epoch: Called after every epoch with the number of epochs done, a partial last one counted. It may inspect
+            the model, and must leave weights and mode unchanged.
 
-    Returns the training history: one `{"step", "loss"}` per 25 steps and one for the last (loss in nats per token,
-    mean over the steps since the entry before). Raises `ValueError` when there are no rows, padded rows are to be
-    compiled, or the loss is not finite.
+    Returns:
+        One `{"step", "loss"}` per 25 steps and one for the last (nats per token, mean since the entry before).
+
+    Raises:
+        ValueError: there are no rows, padded rows are to be compiled, or the loss is not finite.
     """
     import torch
     from torch.optim.lr_scheduler import LambdaLR
@@ -78,7 +87,7 @@ def train_causal_lm(
     per_epoch = _steps_per_epoch(len(rows), params)
     optimizer = _optimizer(model, params)
     schedule = LambdaLR(optimizer, lambda done: peak_share(done + 1, len(batches), params.warmup_share))
-    torch.manual_seed(seed)  # dropout
+    torch.manual_seed(seed)  # seeds dropout
     history: list[dict[str, float]] = []
     recent: list[Tensor] = []
     with _plain_attention(model, wanted=rows.shape[1] <= SHORT and device.type == "cpu"):
@@ -108,7 +117,7 @@ def train_causal_lm(
 
 @contextmanager
 def _plain_attention(model: PreTrainedModel, *, wanted: bool) -> Iterator[None]:
-    """`model` computes attention by plain products in this context, if that is wanted."""
+    """Switch `model` to plain (not fused) attention in this context if `wanted`."""
     usual = model.config._attn_implementation
     if wanted:
         model.set_attn_implementation("eager")
@@ -120,9 +129,9 @@ def _plain_attention(model: PreTrainedModel, *, wanted: bool) -> Iterator[None]:
 
 
 def peak_share(step: int, steps: int, warmup_share: float) -> float:
-    """Share of the peak learning rate at `step` of 1, ..., `steps`: linear warm-up to 1, then cosine decay towards 0.
+    """Return the share of the peak learning rate at `step` of 1, ..., `steps`: linear warm-up to 1, then cosine decay.
 
-    No step is at 0, as the first and the last of the common schedule are: a training of one or two steps moves too.
+    No step has rate 0, unlike the first and last of the common schedule: a training of one or two steps moves too.
     """
     warmup = math.ceil(warmup_share * steps)
     if step <= warmup:
@@ -131,7 +140,7 @@ def peak_share(step: int, steps: int, warmup_share: float) -> float:
 
 
 def refuse_long(rows: Sequence[Sequence[int]] | np.ndarray, model: PreTrainedModel, label: str) -> None:
-    """`ValueError` when a row has more tokens than `model` reads at once."""
+    """Raise ValueError if a row has more tokens than `model` reads at once."""
     longest, limit = max(map(len, rows), default=0), context_length(model)
     if limit is not None and longest > limit:
         raise InputError(
@@ -141,7 +150,7 @@ def refuse_long(rows: Sequence[Sequence[int]] | np.ndarray, model: PreTrainedMod
 
 
 def _batches(rows: int, params: CausalTraining, seed: int) -> Iterator[Int[np.ndarray, " batch"]]:
-    """Row numbers of every step of `params.epochs` shuffled passes, the last of which may be partial."""
+    """Yield the row indices of every step of `params.epochs` shuffled passes, the last of which may be partial."""
     per_epoch = _steps_per_epoch(rows, params)
     steps = math.ceil(params.epochs * per_epoch)
     for epoch in range(math.ceil(steps / per_epoch)):
@@ -166,7 +175,7 @@ def _optimizer(model: PreTrainedModel, params: CausalTraining) -> Optimizer:
 
 
 def _loss(model: PreTrainedModel, ids: Tensor, pad_token_id: int, *, packed: bool) -> Tensor:
-    """Mean cross-entropy of the real tokens that are not only shown, each given those before it."""
+    """Compute the mean cross-entropy of the real tokens that are scored, each given those before it."""
     from torch.nn.functional import cross_entropy
 
     logits, labels = (_of_lines if packed else _of_rows)(model, ids, ids != pad_token_id)
@@ -176,9 +185,9 @@ def _loss(model: PreTrainedModel, ids: Tensor, pad_token_id: int, *, packed: boo
 def _of_lines(
     model: PreTrainedModel, ids: Int[Tensor, "row length"], real: Bool[Tensor, "row length"]
 ) -> tuple[Float[Tensor, "label token"], Int[Tensor, " label"]]:
-    """Logits that predict the scored tokens, and these; texts are packed into lines.
+    """Return logits and labels of the scored tokens, computed on packed texts.
 
-    There may be logits of other places too, whose label is `UNSCORED`: as many as `row_multiple` asks for.
+    Logits of other places may be added, with label `UNSCORED`, to fill up to a multiple of `row_multiple`.
     """
     import torch
 
@@ -196,11 +205,11 @@ def _of_lines(
 def _of_rows(
     model: PreTrainedModel, ids: Int[Tensor, "row length"], real: Bool[Tensor, "row length"]
 ) -> tuple[Float[Tensor, "label token"], Int[Tensor, " label"]]:
-    """The same from one row a text, padding masked."""
+    """Return logits and labels of the scored tokens, computed on one padded row per text."""
     from torch.nn.functional import pad
 
     scored = (real & (ids >= 0))[:, 1:]
-    with head_of(model, pad(scored, (0, 1))):  # what stands before a token predicts it
+    with head_of(model, pad(scored, (0, 1))):  # a token is predicted by the position before it
         output = model(
             input_ids=_as_shown(ids).masked_fill(~real, 0),  # any token: it is masked and not scored
             attention_mask=real.long(),
@@ -210,16 +219,16 @@ def _of_rows(
 
 
 def _as_shown(ids: Tensor) -> Tensor:
-    """Tokens with those that are `only_shown` (fedtext.training.client_gradients) as themselves."""
+    """Decode tokens marked by `only_shown` (fedtext.training.client_gradients) to the tokens themselves."""
     import torch
 
     return torch.where(ids < -1, -2 - ids, ids)
 
 
 def _reads_lines(model: PreTrainedModel, rows: Int[np.ndarray, "row length"], pad_token_id: int) -> bool:
-    """Whether `model` says the same of texts in a packed line as in rows: not if it has a window, or is recurrent.
+    """Return whether `model` has the same loss on packed texts as on rows, tried on the two longest.
 
-    Asked of the two longest.
+    A model with a sliding window and a recurrent model do not.
     """
     import torch
 

@@ -1,12 +1,11 @@
-"""Classifiers of texts: what learns classes from labelled texts, by the name of its kind.
+"""Text classifiers of each kind in `ClassifierTraining.kind`: on TF-IDF, on frozen embeddings, or a fine-tuned encoder.
 
-Classes are codes 0, ..., C - 1. One without a text to learn from has probability 0, and is never given; where only one
-class has texts, every text is of that one.
+Classes are codes 0, ..., C - 1. A class without a training text has probability 0 and is never predicted. Where only
+one class has texts, every text gets that class.
 
-An encoder with a linear head on its sentence embedding, all of it trained on labelled texts.
-
-The papers fine-tune BERT-base, whose head reads the state of the first token. Here the head reads whatever the encoder
-makes its sentence embedding of, before it is scaled to norm 1; of a plain BERT that is the mean of the tokens' states.
+The fine-tuned encoder has a linear head on its sentence embedding, and all of its weights are trained. The papers
+fine-tune BERT-base, whose head reads the state of the first token. Here the head reads the encoder's sentence embedding
+before it is scaled to norm 1; for a plain BERT that is the mean of the tokens' states.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ if TYPE_CHECKING:
 
 Probabilities = Float[np.ndarray, "text class"]
 Codes = Int[np.ndarray, " text"]
-ITERATIONS = 1000  # of the solver: more than any of these problems takes
+ITERATIONS = 1000  # limit of the solver: more than any of these problems takes
 
 
 class Classifier(Protocol):
-    """What has learned."""
+    """A trained classifier of texts."""
 
     def probabilities(self, texts: Sequence[str]) -> Probabilities:
-        """Of every text, its probability of being of each class."""
+        """Compute the probability of each class for every text."""
 
 
 def train_classifier(
@@ -52,19 +51,19 @@ def train_classifier(
     seed: int,
     label: str,
 ) -> Classifier:
-    """A classifier of `training.kind` that has learned from labelled texts.
+    """Train a classifier of `training.kind` on labelled texts.
 
     Args:
-        encoder: What embeds, or is fine-tuned; TF-IDF does without.
-        texts: To learn from, none of them empty.
-        codes: The class of each.
-        classes: How many there are, C.
-        training: Which kind, and how it learns.
-        seed: Of what is drawn.
-        label: Names progress bars.
+        encoder: The encoder that embeds texts or is fine-tuned; TF-IDF does not use it.
+        texts: Training texts, none of them empty.
+        codes: Class of each text.
+        classes: Number of classes, C.
+        training: Kind of classifier, and how it is trained.
+        seed: Seed of initialisation and shuffles.
+        label: Name in progress bars.
 
     Raises:
-        ValueError: no text, or one of no class.
+        ValueError: there is no text, or one of no class.
     """
     if len(texts) == 0:
         raise InputError(f"{label}: no labelled texts to learn from; check task.labels and how the texts were written")
@@ -77,22 +76,22 @@ def train_classifier(
 
 
 class Constant:
-    """Gives every text the one class that there was."""
+    """Classifier that predicts the only class that had training texts."""
 
     def __init__(self, code: int, classes: int) -> None:
         self._row = np.eye(classes)[code]
 
     def probabilities(self, texts: Sequence[str]) -> Probabilities:
-        """The same row for every text."""
+        """Return the same row for every text."""
         return np.tile(self._row, (len(texts), 1))
 
 
 class Logistic:
-    """Multinomial logistic regression of features of texts, or of whatever stands for texts.
+    """Multinomial logistic regression on features of texts, or of other objects.
 
     Args:
-        features: Of texts, a row each; what it depends on was fitted on the training texts alone.
-        classes: How many there are.
+        features: Maps texts to rows of features; whatever it is fitted on is the training texts alone.
+        classes: Number of classes.
         penalty: C, the inverse weight of the L2 penalty.
     """
 
@@ -103,12 +102,12 @@ class Logistic:
         self._regression = LogisticRegression(C=penalty, max_iter=ITERATIONS)
 
     def fit(self, texts: Sequence[Any], codes: Codes) -> Logistic:
-        """Itself, after learning."""
+        """Fit the regression and return it."""
         self._regression.fit(self._features(texts), codes)
         return self
 
     def probabilities(self, texts: Sequence[Any]) -> Probabilities:
-        """Of every class; 0 for those that were not learned."""
+        """Compute the probability of each class for every text; 0 for a class without training texts."""
         found = np.zeros((len(texts), self._classes))
         if len(texts):
             found[:, self._regression.classes_] = self._regression.predict_proba(self._features(texts))
@@ -118,7 +117,7 @@ class Logistic:
 def _on_tfidf(
     encoder: Encoder, texts: Sequence[str], codes: Codes, classes: int, training: ClassifierTraining, **_: Any
 ) -> Classifier:
-    """Words and pairs of words, weighed by how rare they are in the training texts."""
+    """Train on words and word pairs, weighted by their inverse document frequency in the training texts."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"(?u)\b\w+\b|[^\w\s]")
@@ -136,7 +135,7 @@ def _on_embeddings(
     label: str,
     **_: Any,
 ) -> Classifier:
-    """Unit embeddings of a frozen encoder."""
+    """Train on unit embeddings of a frozen encoder."""
 
     def embedded(given: Sequence[str]) -> np.ndarray:
         return encoder.encode(given, label=f"classifier, {label}", undirected_as_zeros=True)
@@ -147,7 +146,7 @@ def _on_embeddings(
 def _fine_tuned(
     encoder: Encoder, texts: Sequence[str], codes: Codes, classes: int, *given: Any, **more: Any
 ) -> Classifier:
-    """The encoder itself with a linear head, in `training.classifier`."""
+    """Fine-tune the encoder itself with a linear head."""
     return fine_tuned(encoder, texts, codes, classes, *given, **more)
 
 
@@ -162,26 +161,26 @@ JUDGED_AT_ONCE = 64
 
 
 class FineTuned:
-    """A trained encoder and its head; it has its own copy of the weights."""
+    """A fine-tuned encoder and its head; it has its own copy of the weights."""
 
     def __init__(self, model: SentenceTransformer, head: nn.Linear, length: int) -> None:
         self._model, self._head, self._length = model, head, length
 
     def logits(self, texts: Sequence[str]) -> Tensor:
-        """Of every class, before normalisation."""
+        """Compute the logit of each class for every text."""
         from sentence_transformers.util import batch_to_device
 
         model, padding = self._model, {"padding": True, "truncation": True, "max_length": self._length}
         features: dict[str, Any] = model.preprocess(list(texts), processing_kwargs={"text": padding})
         features = batch_to_device(features, model.device)
         for module in model:
-            if type(module).__name__ != "Normalize":  # the head finds its own scale
+            if type(module).__name__ != "Normalize":  # the head learns its own scale
                 features = module(features)
         logits: Tensor = self._head(features["sentence_embedding"])
         return logits
 
     def probabilities(self, texts: Sequence[str]) -> Float[np.ndarray, "text class"]:
-        """Of every text, its probability of being of each class."""
+        """Compute the probability of each class for every text."""
         import torch
 
         found = [np.zeros((0, self._head.out_features))]
@@ -202,9 +201,9 @@ def fine_tuned(
     seed: int,
     label: str,
 ) -> FineTuned:
-    """A copy of the encoder with a new head, trained by AdamW: linear warm-up, cosine decay, gradients clipped to 1.
+    """Fine-tune a copy of the encoder with a new head: AdamW, linear warm-up, cosine decay, clipping to norm 1.
 
-    A class without texts is learned as one that never occurs: its probability is small, and not 0.
+    A class without texts is trained as one that never occurs: its probability is small, and not 0.
 
     Raises:
         ValueError: the loss is not finite.
@@ -213,7 +212,7 @@ def fine_tuned(
     from torch.nn.functional import cross_entropy
 
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(derived_seed(seed, "classifier") % 2**63)  # the head, and dropout
+        torch.manual_seed(derived_seed(seed, "classifier") % 2**63)  # seeds the head and dropout
         head = torch.nn.Linear(encoder.dim, classes).to(encoder.model.device)
         model = FineTuned(copy.deepcopy(encoder.model).float().train(), head, training.length)
 

@@ -1,9 +1,9 @@
-"""Gradients of clients that each have weights of their own: side by side in one call, or one client a call.
+"""Gradients of clients that each have weights of their own: side by side in one call, or one client per call.
 
-Side by side is `torch.func.vmap` over clients of the model's vector-Jacobian product. In a given shape each client is a
-slot of its own: what it gets does not depend, to the bit, on its slot or on what the other slots hold.
+Side by side, `torch.func.vmap` maps the model's vector-Jacobian product over clients. In a given shape each client has
+a slot of its own: its result does not depend, to the bit, on its slot or on what the other slots hold.
 
-A row of tokens shows real ones; `NO_TOKEN`, which is not scored; and, as `only_shown` has them, tokens that are shown
+A row of tokens holds real tokens; `NO_TOKEN`, which is not scored; and, encoded by `only_shown`, tokens that are shown
 to the model and not scored, such as a prompt's.
 """
 
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     Weights = dict[str, Tensor]
-    # Weights of each slot, or one set for all of them (shared), and tokens (slot, place, position).
+    # Maps the weights of each slot, or one set for all slots (shared), and tokens (slot, place, position) to gradients.
     Gradients = Callable[[Weights, Tensor, bool], Weights]
-    # Of a model, one slot's logits (place, position, token) and its ids (place, 1 + position): the derivative of that
-    # slot's loss with respect to the logits.
+    # Maps a model, one slot's logits (place, position, token) and its ids (place, 1 + position) to the derivative of
+    # that slot's loss with respect to the logits.
     Error = Callable[[PreTrainedModel, Tensor, Tensor], Tensor]
 
 
 def token_error(model: PreTrainedModel, logits: Tensor, ids: Tensor) -> Tensor:
-    """Derivative of the mean cross-entropy of a batch's real tokens with respect to its logits."""
+    """Compute the derivative of the mean cross-entropy of a batch's real tokens with respect to its logits."""
     real = (ids[:, 1:, None] >= 0).to(logits.dtype)
     return surprise_error(logits, ids).mul_(real / real.sum().clamp(min=1.0))
 
 
 def surprise_error(logits: Tensor, ids: Tensor) -> Tensor:
-    """Derivative of each token's own cross-entropy with respect to its logits, of tokens that are not scored too."""
+    """Compute the derivative of each token's own cross-entropy with respect to its logits, unscored tokens included."""
     import torch
 
     labels = ids[:, 1:, None].clamp(min=0)
-    error = logits.softmax(-1)  # as large as all that is done to it: in place
+    error = logits.softmax(-1)  # changed in place: it is the largest tensor of the call
     return error.scatter_add_(-1, labels, -torch.ones_like(labels, dtype=logits.dtype))
 
 
 def side_by_side(model: PreTrainedModel, error: Error = token_error) -> Gradients:
-    """Gradients of all slots in one call; `model` computes eagerly from now on."""
+    """Return a function that computes all slots' gradients in one call; `model` uses eager attention from now on."""
     import torch
 
-    model.set_attn_implementation("eager")  # vmap runs fused attention client by client, and says so
+    model.set_attn_implementation("eager")  # vmap runs fused attention client by client, with a warning
 
     def of_one(weights: Weights, ids: Tensor) -> Weights:
         logits, pullback = torch.func.vjp(lambda w: logits_of(model, w, ids), weights)
@@ -67,7 +67,7 @@ def side_by_side(model: PreTrainedModel, error: Error = token_error) -> Gradient
 
 
 def one_alone(model: PreTrainedModel, error: Error = token_error) -> Gradients:
-    """Gradients of the only slot, by plain automatic differentiation."""
+    """Return a function that computes the gradients of a single slot by plain automatic differentiation."""
     import torch
 
     def of_one(weights: Weights, ids: Tensor, shared: bool) -> Weights:
@@ -81,17 +81,24 @@ def one_alone(model: PreTrainedModel, error: Error = token_error) -> Gradients:
 
 
 def only_shown(tokens: Int[np.ndarray, " token"]) -> Int[np.ndarray, " token"]:
-    """Tokens as they stand in a row where they are shown and not scored: below `NO_TOKEN`; its own inverse."""
+    """Encode tokens that are shown and not scored as numbers below `NO_TOKEN`; the function is its own inverse."""
     return np.asarray(-2 - tokens)
 
 
 def slots_are_alike(
     model: PreTrainedModel, slots: int, weights: Weights | None = None, error: Error = token_error, places: int = 1
 ) -> bool:
-    """Whether `side_by_side` takes a copy of `model` and gives `slots` clients of the same tokens the same bytes.
+    """Return whether `side_by_side` works on a copy of `model` and gives `slots` equal clients equal bytes.
 
-    Tried on made-up tokens in the smallest shape, where least of a client fills whole registers: no client decides it.
-    `weights` are those that are trained; None: all. `places` are the rows of tokens that an `error` is of.
+    It is tried on made-up tokens in the smallest shape, where the least of a client fills whole vector registers, so
+    the result depends on no client.
+
+    Args:
+        model: The model; only a copy of it is changed.
+        slots: Number of clients per call.
+        weights: The trained weights; None: all.
+        error: Derivative of the loss with respect to the logits.
+        places: Rows of tokens per example of `error`.
     """
     import torch
 
@@ -115,9 +122,9 @@ def _agree(model: PreTrainedModel, ids: Tensor, common: Weights, error: Error) -
 
 
 def logits_of(model: PreTrainedModel, weights: Mapping[str, Tensor], ids: Tensor) -> Tensor:
-    """What the model says after each shown token of the rows `ids`, with these weights in place of its own."""
+    """Compute the logits after each shown token of the rows `ids`, with these weights in place of the model's."""
     import torch
 
-    shown = torch.where(ids < -1, -2 - ids, ids.clamp(min=0))  # only_shown
+    shown = torch.where(ids < -1, -2 - ids, ids.clamp(min=0))  # decodes `only_shown`
     inputs = {"input_ids": shown[:, :-1], "use_cache": False}
     return torch.func.functional_call(model, dict(weights), (), inputs).logits.float()

@@ -1,6 +1,6 @@
-"""Texts behind their control codes as rows of tokens: the code is shown, the text and its end are scored, all of it.
+"""Texts after their control codes as rows of tokens: the code is shown, the text and its end are scored.
 
-A text that takes more tokens than a row has goes on in another, behind its own last token and without the code.
+A text that takes more tokens than a row has continues in another row, after its own last token and without the code.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 def row_width(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, codes: Sequence[str], length: int, asked_by: str
 ) -> int:
-    """How many tokens a row has at most: public, for it comes from the declared codes and the chunks' length.
+    """Compute the largest number of tokens per row from the declared codes and the chunks' length, which are public.
 
     Raises:
-        ValueError: the model reads fewer at once; `asked_by` names who asks.
+        ValueError: the model reads fewer tokens at once; `asked_by` names the parameter in the message.
     """
     shown, scored = coded_rows(tokenizer, codes, [""])
     width, limit = max(map(len, shown)) + length + len(scored[0]), context_length(model)
@@ -43,7 +43,7 @@ def row_width(
 def token_rows(
     tokenizer: PreTrainedTokenizerBase, codes: Sequence[str], texts: Sequence[str], *, width: int
 ) -> tuple[Int32[np.ndarray, "row width"], Int[np.ndarray, " row"]]:
-    """Each text behind its code, in rows filled up on the right to `width`, and the number of each row's text."""
+    """Tokenise each text after its code, in rows filled up on the right to `width`, with each row's text index."""
     shown, scored = coded_rows(tokenizer, codes, texts)
     whole = [[*only_shown(code).tolist(), *text.tolist()] for code, text in zip(shown, scored, strict=True)]
     windows = Windows.of(whole, width - 1)

@@ -1,8 +1,8 @@
-"""Gradients on a GPU that are said once and then replayed.
+"""Gradients on a GPU, captured as CUDA graphs and replayed.
 
-Gradients side by side are thousands of small kernels a call, and Python takes longer to say them one by one than the
-GPU takes to compute them. A CUDA graph holds the kernels of one call: launched again, they read the numbers that
-now lie where the first ones lay. They are the same kernels, so a replay has the bits of the call.
+Per-example gradients are thousands of small kernels per call, and Python takes longer to launch them one by one than
+the GPU takes to compute them. A CUDA graph holds the kernels of one call. A replay launches the same kernels on new
+values in the same memory, so it gives the bits of an ordinary call.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_WARM_UPS = 2  # what a library sets up at its first calls cannot be recorded
-_MOST = 2**28  # numbers of a call's result: memory keeps one result for each shape of tokens
+_WARM_UPS = 2  # calls before a capture: set-up at a library's first calls cannot be captured
+_MOST = 2**28  # largest number of values in a result: one result per shape of tokens stays in memory
 
 
 class CapturedGraphs:
-    """`gradients`, recorded once for each shape of tokens where that pays: on a GPU, up to a gigabyte of results.
+    """Callable `gradients`, captured once per shape of tokens where that pays: on a GPU, up to a gigabyte of results.
 
-    A result is to be used before the next call, which may write over it.
+    A result must be used before the next call, which may overwrite it.
     """
 
     def __init__(self, gradients: Gradients) -> None:
         self._gradients, self._records = gradients, True
         self._recorded: dict[tuple[bool, tuple[int, ...]], _Recording] = {}
-        self._pool: Any = None  # of memory that all recordings write to, one at a time
+        self._pool: Any = None  # memory pool shared by all captures, of which one runs at a time
 
     def __call__(self, weights: Weights, ids: Tensor, shared: bool) -> Weights:
-        """`gradients(weights, ids, shared)`."""
+        """Compute `gradients(weights, ids, shared)`."""
         slots = len(ids) if shared else 1
         if not (self._records and ids.is_cuda and slots * sum(w.numel() for w in weights.values()) <= _MOST):
             return self._gradients(weights, ids, shared)
@@ -41,7 +41,7 @@ class CapturedGraphs:
         if shape not in self._recorded:
             try:
                 self._recorded[shape] = _Recording(self._gradients, weights, ids, shared, self._pool)
-            except RuntimeError as error:  # the model reads a number back, say, which a recording cannot hold
+            except RuntimeError as error:  # for example, the model copies a value to the CPU, which cannot be captured
                 log.warning("Gradients are computed without recordings, which takes longer: %s", error)
                 self._records = False
                 return self._gradients(weights, ids, shared)
@@ -50,7 +50,7 @@ class CapturedGraphs:
 
 
 class _Recording:
-    """One call's kernels, with the memory that they read from and the `pool` of it that they write to."""
+    """The captured kernels of one call, their input memory, and the memory `pool` that they write to."""
 
     def __init__(self, gradients: Gradients, weights: Weights, ids: Tensor, shared: bool, pool: Any) -> None:
         import torch

@@ -1,9 +1,10 @@
-"""What an example costs under DP-SGD: a text its mean surprise a token, a preference what DPO makes of it.
+"""Per-example losses for DP-SGD: mean cross-entropy per token for a text, DPO's loss for a preference pair.
 
-DPO (Rafailov et al., NeurIPS 2023, equation 7): -log sigmoid(beta m), where the margin m is how much more than the
-reference the policy prefers the chosen answer, in nats of whole answers. Its derivative with respect to the logits is
-beta sigmoid(-beta m) times that of the chosen answer's surprise less that of the rejected one's. The reference is the
-model as it is when the loss is made: an untrained adapter, so the model below it.
+DPO (Rafailov et al., NeurIPS 2023, equation 7): -log sigmoid(beta m). The margin m, in nats of whole answers, is the
+policy's log-probability ratio of chosen to rejected answer less that of the reference. The loss's derivative with
+respect to the logits is beta sigmoid(-beta m) times the difference of the two answers' cross-entropy derivatives,
+chosen less rejected. The reference is the model as it is when the loss is created: an untrained adapter, and so the
+base model.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class UnitLoss:
-    """A loss of one example.
+    """Loss of one example.
 
     Attributes:
-        rows: Rows of tokens that an example has: a text one, a preference two, the chosen answer's first.
-        error: Its derivative with respect to the logits of these rows.
+        rows: Rows of tokens per example: one for a text, two for a preference pair, the chosen answer's first.
+        error: Derivative of the loss with respect to the logits of these rows.
     """
 
     rows: int
@@ -37,7 +38,7 @@ TEXTS = UnitLoss(1, token_error)
 
 
 def preferences(model: PreTrainedModel, beta: float) -> UnitLoss:
-    """DPO's loss against `model` with the weights that it has now; only what is scored of a row is its answer."""
+    """Return DPO's loss with the current weights of `model` as reference; only a row's answer is scored."""
     reference = {name: p.detach().clone().float() for name, p in model.named_parameters() if p.requires_grad}
 
     def error(model: PreTrainedModel, logits: Tensor, ids: Tensor) -> Tensor:
@@ -52,7 +53,7 @@ def preferences(model: PreTrainedModel, beta: float) -> UnitLoss:
 
 
 def answer_log_probs(logits: Tensor, ids: Tensor) -> Tensor:
-    """Log-probability of the scored tokens of each row, summed, in nats."""
+    """Sum the log-probabilities, in nats, of the scored tokens of each row."""
     labels = ids[:, 1:, None]
     each = logits.log_softmax(-1).gather(-1, labels.clamp(min=0)) * (labels >= 0)
     return each.sum(dim=(-2, -1))

@@ -1,16 +1,17 @@
-"""DP-SGD (Abadi et al., CCS 2016) of a causal language model, a low-rank adapter of it or all of its weights.
+"""DP-SGD (Abadi et al., CCS 2016) of a causal language model: of a LoRA adapter or of all weights.
 
 | Algorithm 1 | here | meaning |
 |---|---|---|
 | L / N | `Query.batch` over the ledger's population | probability with which a unit is in a step's batch |
 | T | `Query.steps` | steps: public, charged together before the first |
-| g_t(x_i) | `fedtext.training.unit_gradients` | gradient of a unit's mean loss, of its texts or of its preferences |
-| C | `Query.clip_norm` | largest L2 norm of it |
-| sigma | `Query.noise_multiplier` | deviation of the noise on the sum, over C |
-| theta_t - eta_t g_t | `fedtext.training.federated_averaging` | plain, momentum or Adam's step on the noised mean |
+| g_t(x_i) | `fedtext.training.unit_gradients` | gradient of a unit's mean loss over its texts or preferences |
+| C | `Query.clip_norm` | largest L2 norm of a gradient |
+| sigma | `Query.noise_multiplier` | standard deviation of the noise on the sum, divided by C |
+| theta_t - eta_t g_t | `fedtext.training.federated_averaging` | plain, momentum or Adam's step on the noisy mean |
 
-What differs from the paper: noise is an exact discrete Gaussian, priced by the privacy loss distribution and not by the
-moments accountant; the sum is divided by the expected batch, as theirs, also where a draw comes out empty.
+What differs from the paper: noise is an exact discrete Gaussian, and its privacy cost is computed from the privacy loss
+distribution instead of the moments accountant. The sum is divided by the expected batch size, as in the paper, also
+where a sample is empty.
 """
 
 from __future__ import annotations
@@ -43,15 +44,15 @@ if TYPE_CHECKING:
 
 
 def steps_of(params: DpSgd, population: int) -> int:
-    """How many steps see each of `population` units `params.epochs` times on average: public."""
+    """Return the public number of steps in which a unit is sampled `params.epochs` times on average."""
     return max(1, math.ceil(params.epochs * population / params.batch_size))
 
 
 def planned_query(name: str, params: DpSgd, privacy: Privacy, population: int, *, dim: int) -> Query:
-    """The one release of a training of `dim` weights: all its steps, at the noise that the budget pays for.
+    """Plan the one release of a training of `dim` weights: all its steps, with the noise calibrated to the budget.
 
     Raises:
-        ValueError: more units are expected in a batch than there are, or the run declares draws of its own.
+        ValueError: the expected batch is larger than the population, or the run declares its own sampling.
     """
     steps = steps_of(params, population)
     noise = planned_multiplier(privacy, population, steps, batch=params.batch_size)
@@ -70,15 +71,28 @@ def trained_weights(
     *,
     told: str,
 ) -> tuple[Server, Ledger]:
-    """The trained weights of `model` after DP-SGD, with the optimiser's memory, and the ledger that paid.
+    """Train the weights of `model` that require gradients by DP-SGD, from `start`.
 
-    Trained are those that require gradients, from `start` on. `samples.features` are examples of the `loss`, as
-    `UnitGradients.of` takes them. `told` is all that is public of the training beside its weights, as parameters, model
-    and what it was tuned to: with the weights it names the draws. The same call gives the same bytes.
+    The same call gives the same bytes.
+
+    Args:
+        query: The training's release (`planned_query`).
+        model: The model; its other weights stay frozen.
+        start: Initial values of the trained weights, in one vector.
+        samples: Private examples; `features` are rows of tokens in the form of `UnitGradients.of`.
+        params: Batch size, rates and optimizer.
+        ledger: The ledger so far.
+        key: The run's secret key for sampling and noise.
+        loss: Loss of one example.
+        told: All other public inputs, such as parameters, model and prior tuning; their digest, with that of the
+            weights, selects the random stream of the sampling.
+
+    Returns:
+        The server's state, with the trained weights and the optimizer's moments, and the charged ledger.
 
     Raises:
-        BudgetExceeded: the ledger or the gate refuses; nothing has been read.
-        ValueError: what `fedtext.federation.noisy_steps.release_noisy_steps` refuses.
+        BudgetExceeded: the ledger or the budget guard refuses; no private value has been read.
+        ValueError: the errors of `fedtext.federation.noisy_steps.release_noisy_steps`.
     """
     gradients = UnitGradients(model, params.units_at_once, loss=loss)
 
@@ -102,9 +116,9 @@ def trained_unprotected(
     *,
     seed: int,
 ) -> Server:
-    """The same training of the units that hold samples, drawn by a public seed, with neither clip nor noise.
+    """Train as `trained_weights` does, but without clipping and noise, and with batches sampled by a public seed.
 
-    A bound, and no release: it protects nobody, so whoever calls it enters that in the ledger.
+    It is the non-private upper bound and no release: it protects no unit, so the caller must enter that in the ledger.
     """
     gradients, units = UnitGradients(model, params.units_at_once, loss=loss), np.unique(samples.unit)
     server, random = new_server(start, params.optimizer), stream(seed, "unprotected draws")
@@ -118,5 +132,5 @@ def trained_unprotected(
 
 
 def _gradients(gradients: UnitGradients, weights: Float[np.ndarray, " dim"], held: PrivateSamples) -> Iterator[Block]:
-    """What the units of these samples answer."""
+    """Yield the gradients of the units of these samples."""
     return gradients.of(weights, held.features, held.unit)

@@ -1,25 +1,22 @@
-"""DPO, IPO and cDPO of the generator: through TRL, on packed pairs with a shared prompt.
+"""Preference optimisation of the generator: DPO, IPO and cDPO through TRL, on a LoRA adapter through PEFT.
 
-Preference optimisation of the generator: DPO, IPO and cDPO through TRL, on a LoRA adapter through PEFT.
+This is POPri's policy update (Algorithm 1, DPO step). The policy is the public base model plus the adapter `default`.
+The reference is the base model with the adapter off, in every round, so no second model is in memory, and the policy
+is always regularised towards the public checkpoint, never towards the last round's policy. Each round starts a fresh
+optimizer.
 
-POPri's policy update (Algorithm 1, DPO step). The policy is the public base model plus the adapter `default`; the
-reference is the base model with the adapter off, in every round, so no second model is in memory and the pull is
-always back to the public checkpoint, never to the last round's policy. Each round starts a fresh optimizer.
+Reading the history: the loss sees only the margin, the chosen reward less the rejected one. A completion's reward is
+beta times its log-probability under the policy less that under the reference. The margin also grows when both rewards
+fall and the rejected one falls faster: chosen and rejected texts share most of their tokens, so lowering one lowers
+the other. A falling chosen reward beside a growing margin is therefore usual and no fault. When the chosen
+log-probability falls so far that samples lose fluency, raise beta or `chosen_nll_weight`, or lower the learning rate.
 
-Reading the history: the loss sees only the margin, the chosen reward less the rejected one, where a completion's reward
-is beta times its log-probability under the policy less that under the reference. The margin grows just as well when
-both rewards fall and the rejected one falls faster; chosen and rejected texts share most of their tokens, so pushing
-one down drags the other along. A falling chosen reward beside a growing margin is therefore usual and no fault; when
-the chosen log-probability falls so far that samples lose fluency, raise beta or `chosen_nll_weight`, or lower the
-learning rate.
-
-DPO without a recomputed prompt and without padding: TRL's trainer and losses on packed pairs.
-
-TRL scores a pair as two rows, prompt + chosen and prompt + rejected, so a prompt of three samples is computed twice and
-outweighs both completions. Here pairs are packed into lines (`fedtext.training.packed_sequences`). The
-log-probabilities are the same (a test holds them to TRL's); logits are computed for completions only. A model that
-reads a packed line differently, because it is recurrent, has a sliding window or takes positions from elsewhere, is
-noticed on one pair and gets its two rows.
+Packed pairs. TRL scores a pair as two rows, prompt + chosen and prompt + rejected, so a prompt of three samples is
+computed twice and is longer than both completions. Here TRL's trainer and losses run on packed sequences
+(`fedtext.training.packed_sequences`), without padding and with one copy of the prompt. The log-probabilities are the
+same (a test compares them with TRL's); logits are computed for completions only. A model that reads packed sequences
+differently, because it is recurrent, has a sliding window or takes positions from elsewhere, is detected on one pair
+and gets two rows per pair.
 
 Shapes: `pair` pairs, `context` longest context, `step` longest completion, `row` = 2 pairs, all chosen, then rejected.
 """
@@ -50,14 +47,15 @@ if TYPE_CHECKING:
 
 
 IGNORED = -100  # label of a position that is not scored
-TOLERANCE = {True: 1e-3, False: 0.25}  # nats a token between packed lines and separate rows, for float32 and for less
+TOLERANCE = {True: 1e-3, False: 0.25}  # nats per token, packed against rows; True: float32
 
 
 def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
-    """Batch of pairs from `prompt_ids, chosen_ids, rejected_ids` and, where known, the reference's log-probabilities.
+    """Build a batch of pairs from `prompt_ids, chosen_ids, rejected_ids` and any log-probabilities of the reference.
 
-    Returns context_ids and context_mask (pair, context), padded left; input_ids, attention_mask and completion_mask
-    (row, 1 + step), padded right. What stands in the padding is never seen, nor scored.
+    Returns:
+        context_ids and context_mask (pair, context), padded left; input_ids, attention_mask and completion_mask
+        (row, 1 + step), padded right. Padding is neither attended to nor scored.
     """
     import torch
 
@@ -94,10 +92,10 @@ def completion_log_probs(
     labels: Tensor,
     **_: Any,
 ) -> Any:
-    """TRL's fused output with `log_probs` (row, step) of each completion's tokens, 0 where the label is -100.
+    """Return TRL's fused output with `log_probs` (row, step) of each completion's tokens, 0 where the label is -100.
 
-    From packed lines where `packed`, else from two rows a pair. The other fields feed metrics that are not kept; they
-    are zero.
+    They are computed from packed sequences if `packed`, else from two rows per pair. The other fields feed metrics that
+    are not kept; they are zero.
     """
     from trl.trainer.utils import FusedCausalLMOutput
 
@@ -110,7 +108,7 @@ def completion_log_probs(
 def _of_lines(
     model: Any, context_ids: Tensor, context_mask: Tensor, input_ids: Tensor, attention_mask: Tensor, targets: Tensor
 ) -> Tensor:
-    """Log-probabilities (row, step) of `targets`, pairs packed into lines; the head is handed what is scored alone."""
+    """Compute log-probabilities (row, step) of `targets` from packed pairs; the head computes scored positions only."""
     import torch
 
     lines = packed_pairs(context_ids, context_mask, input_ids, attention_mask)
@@ -124,7 +122,7 @@ def _of_lines(
 def _of_rows(
     model: Any, context_ids: Tensor, context_mask: Tensor, input_ids: Tensor, attention_mask: Tensor, targets: Tensor
 ) -> Tensor:
-    """The same from one row a completion."""
+    """Compute log-probabilities (row, step) of `targets` from one row per completion."""
     import torch
 
     steps = targets.shape[1]
@@ -147,7 +145,7 @@ def _log_probs(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def reads_packed_rows(model: Any, pair: Mapping[str, Any]) -> bool:
-    """Whether `model` gives the completions of `pair` the same log-probabilities in a packed line as in two rows."""
+    """Return whether `model` gives the completions of `pair` the same log-probabilities packed as in two rows."""
     import torch
 
     if model.config._attn_implementation not in MASKED:
@@ -162,7 +160,7 @@ def reads_packed_rows(model: Any, pair: Mapping[str, Any]) -> bool:
 def shared_prompt_trainer(
     model: Any, pairs: Sequence[Mapping[str, Any]], arguments: DPOConfig, label: str, **options: Any
 ) -> DPOTrainer:
-    """TRL's DPOTrainer over tokenised `pairs`, its model calls replaced by `completion_log_probs`.
+    """Return TRL's DPOTrainer over tokenised `pairs`, its model calls replaced by `completion_log_probs`.
 
     With `precompute_ref_log_probs` the reference is computed once, here, with the adapter switched off.
     """
@@ -177,7 +175,7 @@ def shared_prompt_trainer(
 
     class SharedPromptTrainer(DPOTrainer):  # type: ignore[misc]
         def _prepare_dataset(self, dataset: Any, *_: Any) -> Any:
-            return dataset  # tokenised already, and without the <eos> TRL would add to every completion
+            return dataset  # already tokenised, and without the <eos> that TRL would add to every completion
 
         def _compute_loss(self, model: Any, inputs: Any, return_outputs: bool) -> Any:
             return super()._compute_loss(partial(score, model), inputs, return_outputs)
@@ -192,7 +190,7 @@ def shared_prompt_trainer(
             return dataset.add_column("ref_chosen_logps", chosen).add_column("ref_rejected_logps", rejected)
 
         def _send_telemetry(self) -> None:
-            """Nothing leaves the machine."""
+            """Send nothing: replaces TRL's telemetry."""
 
     rows = Dataset.from_list(list(pairs))
     trainer = SharedPromptTrainer(model=model, args=arguments, data_collator=collate, train_dataset=rows, **options)
@@ -223,18 +221,27 @@ def train_preferences(
     end: str = "\n",
     lead: str = "",
 ) -> tuple[TrainedAdapter, list[dict[str, float]]]:
-    """Train an adapter on `pairs` (prompt, chosen, rejected), a fresh one or on from the adapter saved in `previous`.
-
-    `end` ends every completion, so that a response's end is learned (`TrainableGenerator.ending`); `lead` begins it
-    (`Framing.lead`).
+    """Train an adapter on preference pairs: a fresh adapter, or the one saved in `previous`.
 
     Equal inputs give equal bytes on one machine (on a GPU as far as its kernels are deterministic).
 
-    Returns the adapter and one entry per step: loss, margin, chosen and rejected reward, accuracy (share of pairs with
-    chosen above rejected), chosen and rejected log-probability (nats, summed over a completion, mean over the batch),
-    and `dropped_pairs`, the pairs left out because both texts were equal.
+    Args:
+        base: The public base model, which is also the reference.
+        pairs: Columns `prompt`, `chosen`, `rejected`.
+        params: Loss, rates and sizes.
+        previous: Directory of the adapter to continue from; None: a fresh one.
+        seed: Seed of the adapter and of the order of pairs.
+        label: Name in the progress bar and in errors.
+        end: Suffix of every completion, so that the model learns to end a response (`TrainableGenerator.ending`).
+        lead: Prefix of every completion (`Framing.lead`).
 
-    Raises `ValueError` before any model is loaded when there is no usable pair, and when the loss stops being finite.
+    Returns:
+        The adapter and one entry per step: loss, margin, chosen and rejected reward, accuracy (share of pairs with
+        chosen above rejected), chosen and rejected log-probability (nats, summed over a completion, mean over the
+        batch), and `dropped_pairs`, the number of pairs left out because both texts were equal.
+
+    Raises:
+        ValueError: there is no usable pair (before any model is loaded), or the loss is not finite.
     """
     kept = distinct_pairs(pairs, label)
     model, tokenizer = base.load()
@@ -256,7 +263,7 @@ def train_preferences(
 
 
 def loss_terms(params: PreferenceTraining) -> dict[str, float]:
-    """TRL's loss types and their weights.
+    """Return TRL's loss types and their weights.
 
     cDPO, (1-e) s(x) + e s(-x) with s(x) = -log sigmoid(x), is no TRL loss; robust DPO with the same e is one,
     ((1-e) s(x) - e s(-x)) / (1-2e). So cDPO = 2(1-e) sigmoid - (1-2e) robust.
@@ -280,10 +287,10 @@ def _trainer(
     label: str,
     scratch: str,
 ) -> Any:
-    """The trainer with a fresh adapter and the reference's log-probabilities.
+    """Return the trainer with a fresh adapter and the reference's log-probabilities.
 
-    The adapter is given as a configuration: TRL would copy one that the model already carries to an adapter `ref` and
-    take that for the reference.
+    The adapter is passed as a configuration: TRL would copy an adapter that the model already has to an adapter `ref`
+    and use that as the reference.
     """
     from trl.trainer.utils import disable_dropout_in_model
 
@@ -314,7 +321,7 @@ def _arguments(params: PreferenceTraining, seed: int, scratch: str) -> DPOConfig
         beta=params.beta,
         label_smoothing=params.label_smoothing,
         precompute_ref_log_probs=True,
-        disable_dropout=False,  # the base's is switched off in _trainer; the adapter's own is lora.dropout
+        disable_dropout=False,  # the base model's dropout is switched off in _trainer; the adapter's is lora.dropout
         num_train_epochs=params.epochs,
         per_device_train_batch_size=params.batch_size,
         learning_rate=params.learning_rate,
@@ -323,7 +330,7 @@ def _arguments(params: PreferenceTraining, seed: int, scratch: str) -> DPOConfig
         use_cpu=not gpu,
         dataloader_pin_memory=gpu,
         activation_checkpointing=params.activation_checkpointing,
-        seed=seed % 2**32,  # NumPy takes no more
+        seed=seed % 2**32,  # NumPy's largest seed
         save_strategy="no",
         report_to="none",
         logging_steps=1,

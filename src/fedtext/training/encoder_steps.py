@@ -1,4 +1,4 @@
-"""The steps that train an encoder with a new head: AdamW, linear warm-up, cosine decay, gradients clipped to 1."""
+"""Training steps of an encoder with a new head: AdamW, linear warm-up, cosine decay, gradients clipped to norm 1."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def train_steps(
     seed: int,
     label: str,
 ) -> None:
-    """Trains `weights` in place on batches of so many lessons.
+    """Train `weights` in place on shuffled batches.
 
     Args:
-        loss_of: The mean loss of the lessons with these numbers.
-        weights: What is trained.
-        lessons: How many there are.
-        recipe: Of the steps.
-        seed: Of the shuffles, one an epoch.
-        label: Names the progress bar, and what is wrong.
+        loss_of: Gives the mean loss of the training examples with these indices.
+        weights: The trained tensors.
+        lessons: Number of training examples.
+        recipe: Epochs, batch size and learning rate.
+        seed: Seed of the shuffles, one per epoch.
+        label: Name in the progress bar and in errors.
 
     Raises:
         ValueError: the loss is not finite.
@@ -61,7 +61,7 @@ def train_steps(
 
 
 def _batches(lessons: int, recipe: CausalTraining, seed: int) -> Iterator[Rows]:
-    """Rows of every step: a fresh shuffle an epoch, the last one cut short where epochs are no whole number."""
+    """Yield the rows of every step: a fresh shuffle per epoch; the last epoch may be partial."""
     per_epoch = -(-lessons // recipe.batch_size)
     steps = max(round(recipe.epochs * per_epoch), 1)
     for step in range(steps):

@@ -1,7 +1,7 @@
-"""A reader: it finds the answer to a question in a passage, as the span with the likeliest beginning and end.
+"""Extractive question answering: the answer is the span of a passage with the likeliest start and end.
 
-Question and passage are read together, as a pair (Devlin et al., NAACL 2019, section 4.2): a linear head on each
-token's state says how well an answer begins, and ends, there. Of a pair that is too long the longer part is cut.
+Question and passage are encoded together, as a pair (Devlin et al., NAACL 2019, section 4.2). A linear head on each
+token's state scores that token as the answer's start and as its end. Of a pair that is too long the longer part is cut.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from fedtext.models.encoder import Encoder
 
 READ_AT_ONCE = 32
-IGNORED = -100  # of a lesson whose answer was cut off
+IGNORED = -100  # label of a training example whose answer was cut off
 
 
 class Pairs(NamedTuple):
-    """Questions with their passages as a model reads them; `spans` are places in the passage, None outside of it."""
+    """Tokenised pairs of question and passage; `spans` are character offsets in the passage, None outside of it."""
 
     features: dict[str, Tensor]
     spans: list[list[tuple[int, int] | None]]
 
 
 class Reader:
-    """A trained encoder and its head; it has its own copy of the weights."""
+    """A fine-tuned encoder with its span head; it has its own copy of the weights."""
 
     def __init__(self, encoder: Encoder, questions: Questions) -> None:
         import torch
@@ -46,7 +46,7 @@ class Reader:
         self._tokenizer, self._questions = encoder.model.tokenizer, questions
 
     def pairs(self, exercises: Sequence[Exercise]) -> Pairs:
-        """The pairs in one batch, padded to the longest."""
+        """Tokenise the exercises in one batch, padded to the longest."""
         tokens: Any = self._tokenizer(
             [one.question for one in exercises],
             [one.passage for one in exercises],
@@ -64,7 +64,7 @@ class Reader:
         return Pairs({name: values.to(self.head.weight.device) for name, values in tokens.items()}, spans)
 
     def logits(self, pairs: Pairs) -> Tensor:
-        """How well an answer begins and ends at each token, of shape (pair, token, 2); nowhere outside the passage."""
+        """Compute start and end scores of each token, of shape (pair, token, 2); -10^4 outside the passage."""
         import torch
 
         inside = torch.tensor([[span is not None for span in own] for own in pairs.spans])
@@ -72,7 +72,7 @@ class Reader:
         return found.masked_fill(~inside.to(found.device)[:, :, None], -1e4)
 
     def answers(self, exercises: Sequence[Exercise]) -> list[str]:
-        """The likeliest span of each passage, of at most `answer_length` tokens; the given answers are not read."""
+        """Return the likeliest span of each passage, of at most `answer_length` tokens; gold answers are not read."""
         import torch
 
         found = []
@@ -95,7 +95,7 @@ class Reader:
 def train_extractive_qa(
     encoder: Encoder, exercises: Sequence[Exercise], questions: Questions, *, seed: int, label: str
 ) -> Reader:
-    """A copy of the encoder that has learned from exercises to answer.
+    """Fine-tune a copy of the encoder on exercises.
 
     Raises:
         ValueError: there is no exercise, or the loss is not finite.
@@ -106,7 +106,7 @@ def train_extractive_qa(
     if not exercises:
         raise InputError(f"{label}: no exercises to learn from; look at how the texts were written")
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(derived_seed(seed, "reader") % 2**63)  # the head, and dropout
+        torch.manual_seed(derived_seed(seed, "reader") % 2**63)  # seeds the head and dropout
         reader = Reader(encoder, questions)
         reader.model.train()
 
@@ -115,7 +115,7 @@ def train_extractive_qa(
             pairs = reader.pairs(batch)
             wanted = torch.tensor([_tokens_of(one, own) for one, own in zip(batch, pairs.spans, strict=True)])
             logits = reader.logits(pairs)
-            if bool((wanted == IGNORED).all()):  # a mean over nothing is no number
+            if bool((wanted == IGNORED).all()):  # the mean over no label is NaN
                 return logits.sum() * 0.0
             return cross_entropy(logits, wanted.to(logits.device), ignore_index=IGNORED)
 
@@ -126,7 +126,7 @@ def train_extractive_qa(
 
 
 def likeliest(begins: np.ndarray, ends: np.ndarray, longest: int) -> tuple[int, int]:
-    """First and last token of the span with the largest sum of both scores, of at most `longest` tokens."""
+    """Return first and last token of the span with the largest sum of both scores, of at most `longest` tokens."""
     both = np.tril(np.triu(np.ones((len(begins), len(ends)), dtype=bool)), longest - 1)
     scores = np.where(both, begins[:, None] + ends[None, :], -np.inf)
     begin, end = np.unravel_index(int(scores.argmax()), scores.shape)
@@ -134,7 +134,7 @@ def likeliest(begins: np.ndarray, ends: np.ndarray, longest: int) -> tuple[int, 
 
 
 def _tokens_of(exercise: Exercise, spans: Sequence[tuple[int, int] | None]) -> tuple[int, int]:
-    """First and last token of the answer in the passage; `IGNORED` twice where it was cut off."""
+    """Return first and last token of the answer in the passage; `IGNORED` twice where it was cut off."""
     wanted = exercise.span
     if wanted is None:
         return IGNORED, IGNORED

@@ -1,20 +1,18 @@
-"""Local training of many clients side by side: what each client's copy of a model has learnt after its own SGD steps.
+"""Federated averaging: the clients' local training, side by side, and the server's step on their mean update.
 
-A client's update is a function of the client, to the bit: of its own rows, the common weights, public parameters and
-the seed of the round. Which clients train beside it, in which order and in which process does not show. So a client is
-computed in a shape of its own (`fedtext.training.local_steps`), among a fixed number of slots of which each is computed
-as if it were alone (`fedtext.training.client_gradients`), by one thread. The first step is on weights that all slots
-still share. A model for which that cannot be done side by side is trained client by client, with the same result up to
-rounding. On a CPU each core trains a group of its own.
+A client's update depends on that client alone, to the bit: on its own rows, the common weights, public parameters and
+the seed of the round. It does not depend on which clients train in the same batch, in which order or in which process.
+A client is therefore computed in a shape of its own (`fedtext.training.local_steps`), among a fixed number of slots,
+each computed as if it were alone (`fedtext.training.client_gradients`), by one thread. The first step is on weights
+that all slots still share. A model that cannot be computed side by side is trained client by client, with the same
+result up to rounding. On a CPU each core trains a group of its own.
 
-Rows of tokens are filled up on the right with negative numbers. Causal attention never looks ahead, so a real token is
-not touched by them; they are not scored. Dropout is off: a round is a function of its inputs and its seed. Clients side
-by side multiply in bfloat16 where that is faster, as all training here does; weights and updates stay float32.
+Rows of tokens are filled up on the right with negative numbers. Attention is causal, so these do not affect a real
+token; they are not scored. Dropout is off: a round is a function of its inputs and its seed. Clients side by side
+multiply in bfloat16 where that is faster, as all training here does; weights and updates stay float32.
 
-The server's side of federated training: one step of the common weights by the clients' mean update.
-
-A server is a dictionary of vectors, as it is saved between rounds: `weights` (float32), and what its method remembers,
-`mean` and `square` (float64). It sees released values only.
+The server's state is a dictionary of vectors, as it is saved between rounds: `weights` (float32) and the optimizer's
+moments `mean` and `square` (float64). The server receives released values only.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def flat_weights(model: PreTrainedModel) -> Float32[np.ndarray, " dim"]:
-    """All parameters of `model` in one vector, in the model's own order; tied ones count once."""
+    """Return all parameters of `model` in one vector, in the model's own order; tied ones count once."""
     import torch
 
     vector = torch.nn.utils.parameters_to_vector(p.detach().float() for p in model.parameters())
@@ -51,7 +49,7 @@ def flat_weights(model: PreTrainedModel) -> Float32[np.ndarray, " dim"]:
 
 
 def load_weights(model: PreTrainedModel, weights: Float[np.ndarray, " dim"]) -> PreTrainedModel:
-    """`model` itself, in float32, with the parameters of the vector `weights`."""
+    """Set the parameters of `model`, in float32, to the vector `weights`, and return the model."""
     import torch
 
     model.float()
@@ -69,24 +67,25 @@ def client_updates(
     seed: int,
     vectorised: bool | None = None,
 ) -> Iterator[Block]:
-    """What local training adds to the weights of `model`, for each client that has a row, under its code.
+    """Train each client that has a row from the weights of `model`, and yield its update with its code.
 
-    A client's row has the same bytes whatever the other clients are; another `clients_at_once` may move its last bits.
+    A client's row has the same bytes whatever the other clients are; another `clients_at_once` may change its last
+    bits.
 
     Args:
-        model: A causal language model that holds the common weights; neither they nor its mode are kept.
+        model: A causal language model with the common weights; its weights and mode are not restored.
         tokens: Rows, each a start token and what follows, filled up on the right with negative numbers.
-        client: Code of the client whose row it is. A client shuffles its rows from the order they have here.
+        client: Code of the client of each row. A client shuffles its rows from the order they have here.
         local: Epochs, batch size, learning rate, and how many clients are trained side by side.
-        seed: Of this round.
-        vectorised: Whether clients share calls; None finds out whether the model allows it.
+        seed: Seed of this round.
+        vectorised: Whether clients share calls; None tests whether the model allows it.
     """
     model.float().eval().requires_grad_(False)
     if vectorised is None:
         vectorised = slots_are_alike(model, local.clients_at_once)
     slots, taken = (local.clients_at_once, side_by_side) if vectorised else (1, one_alone)
     common = {name: p.detach() for name, p in model.named_parameters()}
-    # A call puts a client's weights into the module for as long as it takes: every thread needs a module of its own.
+    # A call swaps a client's weights into the module while it runs, so every thread needs a module of its own.
     gradients = per_thread(lambda: taken(copy.deepcopy(model)))
     groups = groups_of_one_shape(local_steps(tokens, client, local, seed), slots)
     yield from over_cores(
@@ -104,9 +103,9 @@ def _trained(
     shown: Int64[np.ndarray, "step slot place position"],
     learning_rate: float,
 ) -> Block:
-    """Updates of a group, sorted by falling numbers of steps: those that are done keep their slots and stand still.
+    """Compute the updates of a group, sorted by decreasing numbers of steps; a finished client's weights stay.
 
-    A client whose training diverges, to infinities or NaN, has zeros: whether a run ends must not be one client's say.
+    A client whose training diverges, to infinities or NaN, gets zeros: no single client may decide whether a run ends.
     """
     import torch
 
@@ -124,7 +123,7 @@ def _trained(
 
 
 def _by_name(vectors: Tensor, common: Weights) -> Weights:
-    """Views of one vector a slot as its weights, in the order of `common`."""
+    """Return views of one vector per slot as its weights, in the order of `common`."""
     parts = vectors.split([p.numel() for p in common.values()], dim=1)
     return {name: part.unflatten(1, p.shape) for part, (name, p) in zip(parts, common.items(), strict=True)}
 
@@ -134,13 +133,13 @@ _MEMORY = {"sgd": (), "momentum": ("mean",), "adam": ("mean", "square")}
 
 
 def new_server(weights: Float[np.ndarray, " dim"], params: ServerOptimizer) -> Server:
-    """The server before the first round: these weights, and nothing to remember."""
+    """Return the server's state before the first round: these weights, with all moments zero."""
     memory = {name: np.zeros(weights.size) for name in _MEMORY[params.method]}
     return {"weights": weights.astype(np.float32), **memory}
 
 
 def server_step(server: Mapping[str, np.ndarray], update: Float[np.ndarray, " dim"], params: ServerOptimizer) -> Server:
-    """The server after one mean update (Reddi et al., ICLR 2021, Algorithm 2; no bias correction there or here)."""
+    """Apply one mean update to the server (Reddi et al., ICLR 2021, Algorithm 2; no bias correction there or here)."""
     moved = dict(server)
     step = update
     if params.method == "momentum":

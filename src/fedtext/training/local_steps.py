@@ -1,8 +1,9 @@
-"""Which rows a client takes at each step of its own training, and in which shape: no other client has a say in either.
+"""Local training steps of each client: its batches and their shape, which depend on no other client.
 
-A matrix product may round otherwise in another shape, and in bfloat16 that shows. So a client is computed in a shape
-that its own rows decide: places a step and positions a place, both rounded up so that there are few shapes. Clients of
-one shape fill groups of a fixed number of slots; what is missing, clients, rows and tokens, is filled with `NO_TOKEN`.
+A matrix product may round differently in another shape, which in bfloat16 is visible. A client is therefore computed
+in a shape that its own rows determine: rows per step and positions per row, both rounded up so that there are few
+shapes. Clients of one shape fill groups with a fixed number of slots; missing clients, rows and tokens are filled up
+with `NO_TOKEN`.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ class LocalSteps:
     """Local training of one client.
 
     Attributes:
-        code: Of the client.
-        rows: Row numbers of every step, `NO_ROW` where the last step of an epoch has fewer.
-        positions: How many tokens a row shows the model, `NO_TOKEN` included.
+        code: The client's code.
+        rows: Row indices of every step, `NO_ROW` where the last step of an epoch has fewer.
+        positions: Number of tokens that a row shows the model, `NO_TOKEN` included.
     """
 
     code: int
@@ -41,14 +42,14 @@ class LocalSteps:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """What must be alike in clients that share a call."""
+        """Shape that clients in one call must share."""
         return self.rows.shape[1], self.positions
 
 
 def local_steps(
     tokens: Int[np.ndarray, "row position"], client: Int64[np.ndarray, " row"], local: LocalTraining, seed: int
 ) -> Iterator[LocalSteps]:
-    """Steps of each client that has a row, by rising code; `seed` and its code decide how it shuffles."""
+    """Yield the steps of each client that has a row, by increasing code; `seed` and the code determine its shuffles."""
     lengths = (tokens >= 0).sum(axis=1)
     rows = np.argsort(client, kind="stable")
     codes, first = np.unique(client[rows], return_index=True)
@@ -67,12 +68,12 @@ def _shuffled(
 
 
 def positions_of(longest: int) -> int:
-    """How many positions a unit is computed in whose longest row has `longest` tokens; the last one is not shown."""
+    """Return the positions that a unit with a longest row of `longest` tokens is computed in; the last is not shown."""
     return max(-(-(longest - 1) // POSITIONS), 1) * POSITIONS
 
 
 def groups_of_one_shape(clients: Iterator[LocalSteps], slots: int) -> list[list[LocalSteps]]:
-    """Groups of at most `slots` clients of one shape, those of like numbers of steps together, by falling numbers."""
+    """Group clients of one shape, at most `slots` a group, sorted by decreasing number of steps."""
     alike: dict[tuple[int, int], list[LocalSteps]] = defaultdict(list)
     for own in clients:
         alike[own.shape].append(own)
@@ -84,7 +85,7 @@ def groups_of_one_shape(clients: Iterator[LocalSteps], slots: int) -> list[list[
 def shown_tokens(
     tokens: Int[np.ndarray, "row position"], group: list[LocalSteps], slots: int
 ) -> Int64[np.ndarray, "step slot place shown"]:
-    """Tokens of each step of a group in `slots` slots; clients that are done, and slots without one, show none."""
+    """Return the tokens of each step of a group in `slots` slots; finished clients and empty slots show no token."""
     places, positions = group[0].shape
     shown = np.full((len(group[0].rows), slots, places, positions + 1), NO_TOKEN, dtype=np.int64)
     for slot, own in enumerate(group):

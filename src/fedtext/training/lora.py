@@ -1,14 +1,11 @@
-"""Low-rank adapters: which matrices they sit on, and adapters before, after and beside training.
+"""LoRA adapters: which matrices they are placed on, and adapters before and after training.
 
-Low-rank adapters: which matrices they sit on, and a trained adapter that can be saved.
+POPri trains 'all attention matrices and up/down projection matrices' (section 3.1). Which modules these are is read
+from a model's own names: a projection whose parent is an attention block, or one inside a feed-forward block that is
+not its gate. That holds for Llama, Mistral, Qwen, Gemma, Phi, GPT-2, GPT-NeoX, OPT, Falcon and BLOOM alike.
 
-POPri trains 'all attention matrices and up/down projection matrices' (section 3.1). Which modules these are is read off
-a model's own names: a projection whose parent is an attention block, or one inside a feed-forward block that is not its
-gate. That holds for Llama, Mistral, Qwen, Gemma, Phi, GPT-2, GPT-NeoX, OPT, Falcon and BLOOM alike.
-
-Adapters beside their training: the untrained one a run starts from, one read back from disk, one as a vector.
-
-Where all weights are trained there is no adapter, and the model's own weights are the vector.
+An adapter can be untrained, as a run starts with it, loaded from disk, or built from a vector of its weights. Where all
+weights are trained there is no adapter, and the vector holds the model's own weights.
 """
 
 from __future__ import annotations
@@ -42,14 +39,14 @@ BARE_FEED_FORWARD = {"fc1", "fc2"}  # OPT keeps them in the layer itself, withou
 
 @contextmanager
 def without_deprecations() -> Iterator[None]:
-    """Hides that PEFT and TRL still call activation checkpointing by the name transformers is about to drop."""
+    """Hide the warning that PEFT and TRL use a name of activation checkpointing that transformers will drop."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*gradient_checkpointing.* is deprecated", category=FutureWarning)
         yield
 
 
 def lora_config(model: PreTrainedModel, params: Lora) -> LoraConfig:
-    """PEFT's configuration of `params` on `model`; a `ValueError` names an architecture without such matrices."""
+    """Return PEFT's configuration of `params` on `model`; raise ValueError if its architecture lacks such matrices."""
     from peft import LoraConfig
     from transformers.pytorch_utils import Conv1D
 
@@ -66,7 +63,7 @@ def lora_config(model: PreTrainedModel, params: Lora) -> LoraConfig:
 
 
 def target_modules(model: PreTrainedModel, targets: str) -> list[str]:
-    """Sorted `block.projection` names of the matrices that `Lora.targets` means in this architecture."""
+    """Return the sorted `block.projection` names of the matrices that `Lora.targets` selects in this architecture."""
     import torch
     from transformers.pytorch_utils import Conv1D
 
@@ -98,14 +95,14 @@ def _is_target(block: str, leaf: str, targets: str) -> bool:
 
 @dataclass(frozen=True)
 class TrainedAdapter:
-    """The weights of adapter `default` and its configuration, apart from the model they were trained on."""
+    """Weights of the adapter `default` and its configuration, without the base model."""
 
     weights: dict[str, Tensor]
     config: LoraConfig
 
     @classmethod
     def of(cls, model: Any, base: str) -> TrainedAdapter:
-        """Adapter `default` of a PEFT `model`; `base` is the source the base model was loaded from.
+        """Copy the adapter `default` of a PEFT `model`; `base` is the source that the base model was loaded from.
 
         Of a local directory only the name is kept, so that the saved files are the same on every machine.
         """
@@ -129,7 +126,7 @@ class TrainedAdapter:
 
 
 def load_weights(model: Any, adapter: Path) -> None:
-    """Set adapter `default` of a PEFT `model` to the one saved in `adapter`, which must have the same shape."""
+    """Set the adapter `default` of a PEFT `model` to the one saved in `adapter`, which must have the same shape."""
     from peft import PeftConfig, set_peft_model_state_dict
     from safetensors.torch import load_file
 
@@ -148,7 +145,7 @@ def load_weights(model: Any, adapter: Path) -> None:
 
 @dataclass(frozen=True)
 class TrainedWeights:
-    """All weights of a model after its training, by name, apart from the model."""
+    """All weights of a trained model, by name, without the model."""
 
     weights: dict[str, Tensor]
 
@@ -161,7 +158,7 @@ class TrainedWeights:
 
 
 def trainable_model(base: TrainableGenerator, params: Lora | None, *, seed: int) -> PreTrainedModel:
-    """The public model, of which an untrained adapter's weights require gradients; None: all of its own do."""
+    """Return the public model with an untrained adapter that requires gradients; None: all weights require them."""
     if params is not None:
         return adapted_model(base, params, seed=seed)
     model, _ = base.load()
@@ -169,7 +166,7 @@ def trainable_model(base: TrainableGenerator, params: Lora | None, *, seed: int)
 
 
 def adapted_model(base: TrainableGenerator, params: Lora, *, seed: int) -> PreTrainedModel:
-    """The public model with an untrained adapter, whose weights alone require gradients."""
+    """Return the public model with an untrained adapter, whose weights alone require gradients."""
     import torch
     from peft import get_peft_model
 
@@ -180,12 +177,12 @@ def adapted_model(base: TrainableGenerator, params: Lora, *, seed: int) -> PreTr
 
 
 def initial_adapter(base: TrainableGenerator, params: Lora, *, seed: int) -> TrainedAdapter:
-    """An untrained adapter: its second matrices are zero, so base plus adapter is the public checkpoint."""
+    """Return an untrained adapter: its second matrices are zero, so base plus adapter is the public checkpoint."""
     return TrainedAdapter.of(adapted_model(base, params, seed=seed), base.source)
 
 
 def adapter_weights(model: PreTrainedModel) -> Float32[np.ndarray, " dim"]:
-    """The weights of `model` that require gradients in one vector, in the model's own order."""
+    """Return the weights of `model` that require gradients in one vector, in the model's own order."""
     import torch
 
     vector = torch.nn.utils.parameters_to_vector(p.detach().float() for p in model.parameters() if p.requires_grad)
@@ -195,14 +192,14 @@ def adapter_weights(model: PreTrainedModel) -> Float32[np.ndarray, " dim"]:
 def adapter_of_weights(
     base: TrainableGenerator, params: Lora, weights: Float32[np.ndarray, " dim"], *, seed: int
 ) -> TrainedAdapter:
-    """The adapter whose weights `adapter_weights` gave as a vector, of the same base, parameters and seed."""
+    """Return the adapter with these `adapter_weights`, for the same base, parameters and seed."""
     return TrainedAdapter.of(_holding(adapted_model(base, params, seed=seed), weights), base.source)
 
 
 def trained_of_weights(
     base: TrainableGenerator, params: Lora | None, weights: Float32[np.ndarray, " dim"], *, seed: int
 ) -> TrainedAdapter | TrainedWeights:
-    """The adapter of these weights, or where there is none (`trainable_model`) all weights of the model."""
+    """Return the adapter with these weights, or without an adapter (`trainable_model`) all weights of the model."""
     if params is not None:
         return adapter_of_weights(base, params, weights, seed=seed)
     model = _holding(trainable_model(base, None, seed=seed), weights)
@@ -210,7 +207,7 @@ def trained_of_weights(
 
 
 def _holding(model: PreTrainedModel, weights: Float32[np.ndarray, " dim"]) -> PreTrainedModel:
-    """The model itself, those of its weights that require gradients replaced."""
+    """Set the weights of the model that require gradients to the vector `weights`, and return the model."""
     import torch
 
     trained = [p for p in model.parameters() if p.requires_grad]
@@ -220,10 +217,10 @@ def _holding(model: PreTrainedModel, weights: Float32[np.ndarray, " dim"]) -> Pr
 
 
 def stacked(first: TrainedAdapter, second: TrainedAdapter) -> TrainedAdapter:
-    """One adapter that changes the base as `first` and then `second` do: the sum of their updates, of their joint rank.
+    """Combine two adapters into one whose update is the sum of both, of their joint rank.
 
     Raises:
-        ValueError: they sit on other matrices, or scale their updates differently.
+        ValueError: they are placed on different matrices, or scale their updates differently.
     """
     import torch
 
@@ -243,12 +240,12 @@ def stacked(first: TrainedAdapter, second: TrainedAdapter) -> TrainedAdapter:
 
 
 def adapter_digest(adapter: TrainedAdapter) -> str:
-    """A name for its weights."""
+    """Return a digest of the adapter's weights."""
     return digest(*(adapter.weights[name].float().numpy() for name in sorted(adapter.weights)))
 
 
 def saved_adapter(directory: Path) -> TrainedAdapter:
-    """The adapter in `directory`, to be saved again as it is."""
+    """Load the adapter in `directory`, to be saved again unchanged."""
     from peft import PeftConfig
     from safetensors.torch import load_file
 

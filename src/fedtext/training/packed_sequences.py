@@ -1,19 +1,18 @@
-"""Packed sequences: texts and preference pairs in lines without padding.
+"""Packed sequences: texts and preference pairs in lines without padding between them.
 
-Texts, and preference pairs, packed into lines without padding between them.
+A pair is laid out in a line as `context | chosen | rejected`. A completion starts with its prompt's last token; the
+context is the prompt before it. A token attends to the tokens before it in its own context and completion, and to
+nothing of the other completion or of other pairs. Its position is the one that it has in a row of its own. So a prompt
+is computed once for both completions, and compute grows with the number of tokens. A text is a completion without
+context.
 
-A pair lies in a line as `context | chosen | rejected`. A completion starts with its prompt's last token; the context is
-the prompt before it. A token sees what comes before it in its own context and completion, nothing of the other
-completion and nothing of other pairs, and has the position that it has in a row of its own. So a prompt is computed
-once for both completions, and what is short costs what it has tokens. A text is a completion without context.
-
-Lines have room for the longest pair and for `ROOM` tokens: attention compares all places of a line, and in longer ones
+A line has room for the longest pair and for `ROOM` tokens: attention compares all places of a line, and in longer lines
 that would take more time than padding does.
 
-Shapes: `line` lines of `place` places; `owner` texts or pairs; `row` texts, or all chosen and then all rejected
-completions; `token` what is scored, line by line.
+The head, more than half of a small model's compute, is applied to the scored positions only.
 
-A model's head, more than half of a small model's work, spared what is not scored.
+Shapes: `line` lines of `place` places; `owner` texts or pairs; `row` texts, or all chosen and then all rejected
+completions; `token` scored tokens, line by line.
 """
 
 from __future__ import annotations
@@ -32,9 +31,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def head_of(model: PreTrainedModel, wanted: Bool[Tensor, "row position"]) -> Iterator[None]:
-    """`model` gives logits of the `wanted` positions alone in this context, row by row, (position, token).
+    """Restrict `model` to logits of the `wanted` positions in this context, row by row, (position, token).
 
-    The head is handed them by a hook, so that whatever a model does to its logits (scaling, capping) still happens.
+    A hook on the head's input selects them, so that whatever a model does to its logits (scaling, capping) still
+    happens.
     """
     hook = model.get_output_embeddings().register_forward_pre_hook(lambda _, given: (given[0][wanted],))
     try:
@@ -46,8 +46,8 @@ def head_of(model: PreTrainedModel, wanted: Bool[Tensor, "row position"]) -> Ite
 ROOM = 512  # tokens
 CONTEXT, CHOSEN, REJECTED = 0, 1, 2
 KINDS = 3
-PADDING = -1  # of `part`
-MASKED = ("sdpa", "eager")  # attention that takes a mask of who sees whom
+PADDING = -1  # value of `part` in padding
+MASKED = ("sdpa", "eager")  # attention implementations that take a mask of pairs of places
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,10 @@ class PackedSequences:
     """Texts or pairs in lines.
 
     Attributes:
-        ids: Tokens.
-        positions: Of each token in its own prompt and completion.
+        ids: Token ids.
+        positions: Position of each token in its own prompt and completion.
         part: 3 x the owner's number, plus 0 in its context, 1 in its text or chosen completion, 2 in its rejected one.
-        contexts: Tokens of each owner's context.
+        contexts: Number of context tokens of each owner.
     """
 
     ids: Int[Tensor, "line place"]
@@ -68,27 +68,27 @@ class PackedSequences:
 
     @property
     def scored(self) -> Bool[Tensor, "line place"]:
-        """Where a token of a text or completion follows."""
+        """Mask of places that are followed by a token of a text or completion."""
         return (self.part != PADDING) & (self.part % KINDS != CONTEXT)
 
     @property
     def completions(self) -> tuple[Int[Tensor, " token"], Int[Tensor, " token"]]:
-        """The row, and the step in it, of each token that follows a scored place."""
+        """Row, and step in it, of each token that follows a scored place."""
         part, position = self.part[self.scored], self.positions[self.scored]
         owner = part // KINDS
         return owner + len(self.contexts) * (part % KINDS - CHOSEN), position - self.contexts[owner]
 
     def visible(self) -> Bool[Tensor, "line 1 place place"]:
-        """Who (third) sees whom (fourth)."""
+        """Attention mask: the place of the third axis attends to the place of the fourth."""
         import torch
 
         query, key = self.part[:, :, None], self.part[:, None, :]
         own = (query == key) | (key % KINDS == CONTEXT) & (query // KINDS == key // KINDS)
         order = torch.arange(self.part.shape[1], device=self.part.device)
-        return (own & (order <= order[:, None]))[:, None]  # padding sees padding: no query is without a key
+        return (own & (order <= order[:, None]))[:, None]  # padding attends to padding: no query is without a key
 
     def mask(self, implementation: str) -> Bool[Tensor, "line 1 place place"] | Float[Tensor, "line 1 place place"]:
-        """`visible` as this attention of transformers takes it."""
+        """Return `visible` in the form that this attention implementation of transformers takes."""
         import torch
 
         visible = self.visible()
@@ -103,7 +103,7 @@ def packed_pairs(
     input_ids: Int[Tensor, "row begun"],
     attention_mask: Int[Tensor, "row begun"],
 ) -> PackedSequences:
-    """A batch of `fedtext.training.dpo.collate`, without completions' last tokens, which predict nothing."""
+    """Pack a batch of `fedtext.training.dpo.collate`, without completions' last tokens, which predict nothing."""
     contexts = _real(context_ids, context_mask)
     before = [row[:-1] for row in _real(input_ids, attention_mask)]
     return _laid_out(list(zip(contexts, before, before[len(contexts) :], strict=False)))
@@ -112,7 +112,7 @@ def packed_pairs(
 def packed_texts(
     ids: Int[Tensor, "row length"], real: Bool[Tensor, "row length"], multiple: int = 1
 ) -> tuple[PackedSequences, Int[Tensor, " token"]]:
-    """Texts without their last tokens, in lines of a `multiple` of places, and the token after each scored place."""
+    """Pack texts without their last tokens, in lines of a `multiple` of places; return each scored place's label."""
     from torch.nn.utils.rnn import pad_sequence
 
     texts = _real(ids, real)
@@ -124,7 +124,7 @@ def packed_texts(
 def logits_of_lines(
     model: PreTrainedModel, lines: PackedSequences, wanted: Bool[Tensor, "line place"]
 ) -> Float[Tensor, "token vocabulary"]:
-    """What the model says after the `wanted` places, line by line; its head is handed these alone."""
+    """Compute the logits at the `wanted` places, line by line; the head computes these only."""
     with head_of(model, wanted):
         logits: Tensor = model(
             input_ids=lines.ids,
@@ -136,7 +136,7 @@ def logits_of_lines(
 
 
 def packed(lengths: Sequence[int], room: int) -> list[list[int]]:
-    """Numbers of what has these lengths, in lines of `room` or of the longest: each into the first with room for it."""
+    """Assign items of these lengths to lines, first fit: lines have `room` places, or those of the longest item."""
     room = max(room, *lengths)
     lines: list[list[int]] = []
     for number in sorted(range(len(lengths)), key=lambda n: -lengths[n]):
@@ -154,7 +154,7 @@ def _real(ids: Int[Tensor, "row length"], mask: Bool[Tensor, "row length"]) -> l
 
 
 def _laid_out(owners: Sequence[tuple[Tensor, Tensor, Tensor]], multiple: int = 1) -> PackedSequences:
-    """Lines, of a `multiple` of places, of each owner's context, chosen and rejected tokens."""
+    """Lay out each owner's context, chosen and rejected tokens in lines of a `multiple` of places."""
     import torch
     from torch.nn.functional import pad
     from torch.nn.utils.rnn import pad_sequence
@@ -173,7 +173,7 @@ def _laid_out(owners: Sequence[tuple[Tensor, Tensor, Tensor]], multiple: int = 1
 
 
 def _places(number: int, own: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-    """Positions and parts of an owner's tokens."""
+    """Return positions and parts of an owner's tokens."""
     import torch
 
     context, chosen, rejected = map(len, own)

@@ -1,7 +1,7 @@
-"""Preference pairs before they reach a trainer: what is refused, and their rows of tokens.
+"""Preference pairs before training: validation, removal of equal texts, and tokenisation.
 
-- Preference pairs before they reach a trainer: what is refused, what is dropped, and how they become tokens.
-- Preference pairs as rows of tokens, two a pair: what DP-SGD trains on, and what log-probabilities are taken of.
+A pair becomes token ids for DPO, or two rows of tokens, which DP-SGD is trained on and whose log-probabilities are
+computed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class TokenisedPair(TypedDict):
-    """Token ids of one pair; prompt followed by either completion is the text the model would have met."""
+    """Token ids of one pair; the prompt followed by either completion is the text that the model would read."""
 
     prompt_ids: list[int]
     chosen_ids: list[int]
@@ -38,7 +38,7 @@ class TokenisedPair(TypedDict):
 
 
 def distinct_pairs(pairs: pd.DataFrame, label: str) -> pd.DataFrame:
-    """The pairs whose texts differ; how many do not is logged. `ValueError` says what is wrong with `pairs`."""
+    """Return the pairs whose texts differ, and log how many do not; raise ValueError if `pairs` is invalid."""
     for column in ("prompt", "chosen", "rejected"):
         if column not in pairs:
             raise InputError(f"{label}: no column {column!r}; pairs need prompt, chosen and rejected")
@@ -59,16 +59,16 @@ def distinct_pairs(pairs: pd.DataFrame, label: str) -> pd.DataFrame:
 
 
 def completion(text: str, end: str = "\n", lead: str = "") -> str:
-    """A response as a model is trained on it: stripped, behind its `lead`, and with its `end`, which is learned too."""
+    """Return a response as a model is trained on it: stripped, after its `lead`, and followed by its `end`."""
     return f"{lead}{text.strip()}{end}"
 
 
 def tokenised(
     pairs: pd.DataFrame, tokenizer: PreTrainedTokenizerBase, end: str = "\n", lead: str = ""
 ) -> list[TokenisedPair]:
-    """Token ids of every pair.
+    """Tokenise every pair.
 
-    Prompt and completion are tokenised together, as the model would meet them, and split where both joint forms stop
+    Prompt and completion are tokenised together, as the model would read them, and split where either joint form stops
     agreeing with the prompt alone (TRL's rule).
     """
     from trl.data_utils import common_prefix_length
@@ -88,7 +88,7 @@ def tokenised(
 
 
 def refuse_long(rows: Sequence[TokenisedPair], model: PreTrainedModel, label: str) -> None:
-    """`ValueError` when a prompt with its response has more tokens than `model` has positions."""
+    """Raise ValueError if a prompt with its response has more tokens than `model` has positions."""
     longest = max(len(r["prompt_ids"]) + max(len(r["chosen_ids"]), len(r["rejected_ids"])) for r in rows)
     limit = context_length(model)
     if limit is not None and longest > limit:
@@ -98,16 +98,16 @@ def refuse_long(rows: Sequence[TokenisedPair], model: PreTrainedModel, label: st
         )
 
 
-AT_ONCE = 8  # pairs whose log-probabilities are taken together
+AT_ONCE = 8  # pairs per batch of log-probabilities
 
 
 def pair_rows(
     generator: TrainableGenerator, pairs: pd.DataFrame, tokens: PairTokens, form: Dialogue
 ) -> Int32[np.ndarray, "pair position"]:
-    """Two rows of tokens a pair, one behind the other: prompt and chosen answer, prompt and rejected one.
+    """Return two successive rows of tokens per pair: prompt and chosen answer, then prompt and rejected answer.
 
-    A prompt's last tokens are shown and not scored, behind the token that starts a text where there is one; an answer's
-    first tokens and the token that ends it are scored. A pair's rows are made of that pair alone.
+    A prompt's last tokens are shown and not scored, after the token that starts a text where there is one. An answer's
+    first tokens and the token that ends it are scored. A pair's rows depend on that pair alone.
     """
     tokenizer = generator.load()[1]
     begun = answer_prompts(generator, form, pairs["prompt"])
@@ -126,7 +126,7 @@ def pair_rows(
 def pair_log_probs(
     generator: TrainableGenerator, rows: Int[np.ndarray, "pair position"]
 ) -> Float[np.ndarray, "pair side"]:
-    """Log-probability in nats of each pair's chosen (0) and rejected answer (1), given its prompt."""
+    """Compute the log-probability in nats of each pair's chosen (0) and rejected answer (1), given its prompt."""
     import torch
 
     model = generator.load()[0].float().eval()
@@ -141,12 +141,12 @@ def pair_log_probs(
 
 
 def row_width(tokenizer: PreTrainedTokenizerBase, tokens: PairTokens) -> int:
-    """How many tokens a row has at most: public."""
+    """Return the largest number of tokens per row, which is public."""
     return tokens.prompt + tokens.answer + (tokenizer.eos_token_id is not None)
 
 
 def validate_pair_width(generator: TrainableGenerator, tokens: PairTokens, where: str) -> None:
-    """Raise ValueError where a prompt and its answer may be longer than the generator reads, before any is read."""
+    """Raise ValueError, before any pair is read, if a prompt and its answer may be longer than the generator reads."""
     model, tokenizer = generator.load()
     width, limit = row_width(tokenizer, tokens), context_length(model)
     if limit is not None and width > limit:
@@ -157,7 +157,7 @@ def validate_pair_width(generator: TrainableGenerator, tokens: PairTokens, where
 
 
 def _last(tokens: Int[np.ndarray, " token"], most: int, tokenizer: PreTrainedTokenizerBase) -> Int[np.ndarray, " kept"]:
-    """The last `most` tokens; a text that is cut keeps the token that starts one."""
+    """Return the last `most` tokens; a text that is cut keeps the token that starts one."""
     if len(tokens) <= most:
         return tokens
     starts = tokens[:1] if tokens[0] == tokenizer.bos_token_id else tokens[:0]

@@ -1,10 +1,9 @@
-"""How the shipped language models are made: a tokenizer, training rows in two forms, and two small Llama models.
+"""Pre-training of the bundled language models: a tokenizer, training rows in two forms, and two small Llama models.
 
-Rows come from public text only. The generator reads both plain documents and the few-shot lists of
-generation/prompt_forms.py, half of them drawn from a single package and some of those headed by its name, so that the
-examples and the label of a prompt mean something to it.
-
-A trained language model as it is shipped: bf16 weights, its tokenizer and its model card in one directory.
+Rows come from public text only. The generator is trained on plain documents and on the few-shot lists of
+generation/prompt_forms.py. Half of the lists are sampled from a single package, and some of those are headed by its
+name, so that the model learns to use a prompt's examples and label. A trained model is saved as one directory with
+bf16 weights, its tokenizer and its model card.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ BOS, EOS, PAD = "<bos>", "<eos>", "<pad>"
 
 
 def train_tokenizer(texts: Sequence[str], vocab_size: int) -> PreTrainedTokenizerBase:
-    """Byte-level BPE over `texts` and the prompt's own words, with <bos>, <eos> and <pad>."""
+    """Train a byte-level BPE on `texts` and the prompt's own words, with <bos>, <eos> and <pad>."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -55,7 +54,7 @@ def train_tokenizer(texts: Sequence[str], vocab_size: int) -> PreTrainedTokenize
 def few_shot_lists(
     samples: Sequence[str], packages: Sequence[str], count: int, rng: np.random.Generator
 ) -> Iterator[str]:
-    """`count` lists of six samples: half mixed, half of one package, half of the latter headed by its name."""
+    """Yield `count` lists of six samples: half mixed, half of one package, half of the latter headed by its name."""
     by_package: dict[str, list[int]] = {}
     for i, package in enumerate(packages):
         by_package.setdefault(package, []).append(i)
@@ -63,7 +62,7 @@ def few_shot_lists(
         chosen = rng.integers(len(samples), size=LISTED)
         label = None
         if rng.random() < 0.5:
-            package = packages[chosen[0]]  # packages weigh by their number of samples
+            package = packages[chosen[0]]  # a package is sampled in proportion to its number of samples
             chosen = rng.choice(by_package[package], size=LISTED)
             label = package if rng.random() < 0.5 else None
         yield sample_list([samples[i] for i in chosen], label)
@@ -72,7 +71,7 @@ def few_shot_lists(
 def rows_from_texts(
     texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, length: int
 ) -> Int[np.ndarray, "row length"]:
-    """One row a text, cut at `length` tokens; a text that is too short to fill its row is left out."""
+    """Return one row per text, cut at `length` tokens; a text that is too short to fill its row is left out."""
     encoded = tokenizer(list(texts), truncation=True, max_length=length)["input_ids"]
     full = [ids for ids in encoded if len(ids) == length]
     return np.asarray(full, dtype=np.int64).reshape(len(full), length)
@@ -81,7 +80,7 @@ def rows_from_texts(
 def rows_from_stream(
     texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, length: int
 ) -> Int[np.ndarray, "row length"]:
-    """Texts joined as <bos> text <eos> <bos> text <eos> ... and cut into rows without gaps."""
+    """Join texts as <bos> text <eos> <bos> text <eos> ... and cut them into rows without gaps."""
     encoded = tokenizer(list(texts))["input_ids"]
     stream = np.concatenate([np.asarray([*ids, tokenizer.eos_token_id], dtype=np.int64) for ids in encoded])
     count = len(stream) // length
@@ -95,10 +94,10 @@ def recipe_rows(
     tokenizer: PreTrainedTokenizerBase,
     recipe: Recipe,
 ) -> Int[np.ndarray, "row length"]:
-    """The training rows of a recipe: few-shot lists of `samples` first, then rows of whole `texts` in random order.
+    """Build a recipe's training rows: few-shot lists of `samples` first, then rows of whole `texts` in random order.
 
     Raises:
-        ValueError: a thousand lists in a row are too short to fill one.
+        ValueError: a thousand lists in a row are too short to fill a row.
     """
     rng = np.random.default_rng(recipe.data_seed)
     length = recipe.row_length
@@ -116,7 +115,7 @@ def recipe_rows(
 
 
 def _enough(texts: Sequence[str], order: Int[np.ndarray, " text"], tokens: int) -> list[str]:
-    """Texts in the given order until they surely hold `tokens` tokens (a token is at most 6 characters on average)."""
+    """Return texts in the given order until they hold `tokens` tokens, at an upper bound of 6 characters per token."""
     chosen, chars = [], 0
     for i in order:
         if chars > 6 * tokens:
@@ -127,7 +126,7 @@ def _enough(texts: Sequence[str], order: Int[np.ndarray, " text"], tokens: int) 
 
 
 def new_llama(shape: LlamaShape, tokenizer: PreTrainedTokenizerBase, seed: int) -> PreTrainedModel:
-    """An untrained Llama of the given shape with tied embeddings."""
+    """Return an untrained Llama of the given shape with tied embeddings."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -150,14 +149,14 @@ def new_llama(shape: LlamaShape, tokenizer: PreTrainedTokenizerBase, seed: int) 
 
 @dataclass(frozen=True)
 class ModelBundle:
-    """What `save_pretrained` writes: `model.safetensors` in bf16, the tokenizer's files and `README.md`."""
+    """A trained model as it is saved: `model.safetensors` in bf16, the tokenizer's files and `README.md`."""
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     card: str
 
     def save_pretrained(self, directory: str) -> None:
-        """Write all three into `directory`; the model is cast to bf16 first."""
+        """Write weights, tokenizer and model card into `directory`; the model is cast to bf16 first."""
         import torch
 
         self.model.to(torch.bfloat16).save_pretrained(directory)

@@ -1,7 +1,7 @@
 """Reinforcement learning of the generator from a reward of its answers: RLOO through TRL, on a LoRA adapter.
 
-RLOO (Ahmadian et al., ACL 2024) takes as the baseline of an answer's reward the mean of the other answers' to the same
-prompt, so it needs no value model. The reward is a function of released values; nothing private is read.
+RLOO (Ahmadian et al., ACL 2024) uses the mean reward of the other answers to the same prompt as an answer's baseline,
+so it needs no value model. The reward is a function of released values; nothing private is read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fedtext.training.lora import TrainedAdapter, lora_config, without_deprecati
 if TYPE_CHECKING:
     from trl import RLOOConfig
 
-Rewards = Callable[[list[str], list[str]], list[float]]  # of prompts and the answers to them
+Rewards = Callable[[list[str], list[str]], list[float]]  # prompts and their answers to one reward each
 HISTORY = {"loss": "loss", "reward": "reward", "kl": "kl", "completions/mean_length": "tokens"}
 
 
@@ -36,16 +36,19 @@ def train_on_rewards(
     sampler: Sampler,
     seed: int,
 ) -> tuple[TrainedAdapter, list[dict[str, float]]]:
-    """A fresh adapter of `base` after `params.steps` steps, and an entry a step: loss, mean reward, divergence, tokens.
+    """Train a fresh adapter of `base` for `params.steps` steps of RLOO.
 
     Args:
-        base: The policy to begin with, and the reference.
-        prompts: As the model reads them, up to where an answer begins.
-        rewards: Called with prompts and as many answers, raw as the model wrote them.
+        base: The initial policy, which is also the reference.
+        prompts: Prompts as the model reads them, up to where an answer begins.
+        rewards: Called with prompts and as many answers, as the model generated them; gives a reward for each.
         params: Sizes and rates.
-        lora: The adapter.
-        sampler: How answers are drawn.
-        seed: Of draws and of the adapter.
+        lora: Rank and targets of the adapter.
+        sampler: Decoding parameters.
+        seed: Seed of sampling and of the adapter.
+
+    Returns:
+        The adapter, and per step the loss, mean reward, KL divergence and number of tokens.
 
     Raises:
         ValueError: there is no prompt, or a reward is not finite.
@@ -80,7 +83,7 @@ def train_on_rewards(
 
 
 def _checked(rewards: Rewards) -> Callable[..., list[float]]:
-    """As TRL calls it."""
+    """Wrap `rewards` in the signature that TRL calls."""
 
     def reward(prompts: list[str], completions: list[str], **_: Any) -> list[float]:
         found = rewards(prompts, completions)

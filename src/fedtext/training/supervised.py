@@ -1,4 +1,4 @@
-"""Supervised fine-tuning of a low-rank adapter: next-token training of a language model on texts."""
+"""Supervised fine-tuning of a LoRA adapter: next-token training of a language model on texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fedtext.training.lora import TrainedAdapter, lora_config, without_deprecati
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-NO_TOKEN = -1  # padding that no tokenizer writes
+NO_TOKEN = -1  # padding that is no token of any tokenizer
 
 
 def train_on_texts(
@@ -33,13 +33,16 @@ def train_on_texts(
     label: str,
     prompts: Sequence[str] | None = None,
 ) -> tuple[TrainedAdapter, list[dict[str, float]]]:
-    """An adapter of the public model `base` trained on `texts`, and the history of `train_causal_lm`.
+    """Train a fresh adapter of the public model `base` on `texts`.
 
-    With `prompts` each text follows its own, which is shown to the model and not scored.
+    With `prompts` each text follows its own prompt, which is shown to the model and not scored.
+
+    Returns:
+        The adapter, and the history of `train_causal_lm`.
 
     Raises:
-        ValueError: there is no text, one is longer with its prompt than the model reads, nothing of one is scored, or
-            the loss is not finite.
+        ValueError: there is no text, a text with its prompt is longer than the model reads, a text has no scored token,
+            or the loss is not finite.
     """
     import torch
     from peft import get_peft_model
@@ -56,16 +59,16 @@ def train_on_texts(
 
 
 def padded_rows(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> Int[np.ndarray, "text length"]:
-    """Token ids of each text, padded on the right with `NO_TOKEN` to the longest among them. None is cut."""
+    """Tokenise each text, padded on the right with `NO_TOKEN` to the longest of them; no text is cut."""
     return _padded(tokenizer(list(texts), verbose=False)["input_ids"] if texts else [])
 
 
 def rows_behind_prompts(
     prompts: Sequence[str], texts: Sequence[str], tokenizer: PreTrainedTokenizerBase
 ) -> Int[np.ndarray, "text length"]:
-    """The same of each prompt with its text behind it; the prompt's tokens are only shown.
+    """Tokenise each prompt followed by its text, padded with `NO_TOKEN`; the prompt's tokens are shown and not scored.
 
-    Both are tokenised together, as the model will meet them, and told apart where they stop agreeing with the prompt
+    Both are tokenised together, as the model will read them, and split where the tokens stop agreeing with the prompt
     alone.
     """
     if not texts:
@@ -80,7 +83,7 @@ def rows_behind_prompts(
 
 
 def refuse_long(rows: Int[np.ndarray, "text length"], model: PreTrainedModel, label: str) -> None:
-    """`ValueError` where a text with its prompt has more tokens than `model` reads: cut, it would lose its answer."""
+    """Raise ValueError if a text with its prompt has more tokens than `model` reads: cut, it would lose its answer."""
     lengths, limit = (rows != NO_TOKEN).sum(axis=1), context_length(model)
     if limit is not None and (lengths > limit).any():
         raise InputError(
@@ -91,7 +94,7 @@ def refuse_long(rows: Int[np.ndarray, "text length"], model: PreTrainedModel, la
 
 
 def validate_scored_tokens(rows: Int[np.ndarray, "text length"], label: str) -> None:
-    """`ValueError` where nothing of a row is scored: its answer is empty, or was cut off. A mean of nothing is NaN."""
+    """Raise ValueError if a row has no scored token (its answer is empty or was cut off): its mean loss is NaN."""
     unscored = ~(rows[:, 1:] >= 0).any(axis=1)
     if unscored.any():
         raise InputError(

@@ -1,9 +1,9 @@
-"""Gradients of protected units one by one, at common weights: what DP-SGD clips and adds up.
+"""Per-unit gradients at common weights, which DP-SGD clips and sums.
 
-A unit's gradient is that of the mean over its examples of an example's loss (`fedtext.training.dp_losses`). It is a
-function of the unit, to the bit: examples are computed in a shape that their own unit decides, in slots of which each
-is computed as if it were alone (`fedtext.training.client_gradients`), and are added up in their own order. Only the
-weights that are trained have gradients: those of a low-rank adapter, or all of a model.
+A unit's gradient is that of the mean loss of its examples (`fedtext.training.dp_losses`). It depends on the unit
+alone, to the bit: examples are computed in a shape that their own unit determines, in slots that are each computed as
+if alone (`fedtext.training.client_gradients`), and are summed in their own order. Only the trained weights have
+gradients: those of a LoRA adapter, or all of a model.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class UnitGradients:
 
     Args:
         model: In evaluation mode and float32 from now on; frozen weights are shared by all threads and never copied.
-        at_once: Units side by side in one call, on a CPU by each core; another number may move their last bits.
-        vectorised: Whether units share calls; None finds out whether the model allows it.
-        loss: Of an example.
+        at_once: Units side by side in one call, on a CPU by each core; another number may change their last bits.
+        vectorised: Whether units share calls; None tests whether the model allows it.
+        loss: Loss of one example.
     """
 
     def __init__(
@@ -60,10 +60,10 @@ class UnitGradients:
         tokens: Int[np.ndarray, "example position"],
         unit: Int64[np.ndarray, " example"],
     ) -> Iterator[Block]:
-        """The gradient at `weights` of each unit that has an example, under its code, not clipped.
+        """Yield the unclipped gradient at `weights` of each unit that has an example, with its code.
 
-        An example's rows, as many as its loss takes, lie one behind the other. A row has a start token first and is
-        filled up on the right with `NO_TOKEN`.
+        An example has as many successive rows as its loss needs. A row has a start token first and is filled up on the
+        right with `NO_TOKEN`.
         """
         common = self._named(weights)
         rows = tokens.reshape(len(tokens) * self._loss.rows, tokens.shape[1] // self._loss.rows)
@@ -84,7 +84,7 @@ class UnitGradients:
 
 
 def _anywhere(trained: Weights) -> Weights:
-    """Weights to try a model at: an untrained adapter's zeros would hide half of what it computes."""
+    """Return random weights to test a model at: an untrained adapter's zeros would hide half of its computation."""
     import torch
 
     drawn = torch.Generator().manual_seed(0)
@@ -94,7 +94,7 @@ def _anywhere(trained: Weights) -> Weights:
 def _rows_of_units(
     tokens: Int[np.ndarray, "row position"], unit: Int64[np.ndarray, " example"], rows: int
 ) -> Iterator[LocalSteps]:
-    """Each unit's examples of `rows` rows in their order, one a step, by rising code."""
+    """Yield each unit's examples of `rows` rows in their order, one per step, by increasing code."""
     lengths = (tokens != NO_TOKEN).sum(axis=1)
     examples: dict[int, list[int]] = defaultdict(list)
     for example, code in enumerate(unit.tolist()):
@@ -107,7 +107,7 @@ def _rows_of_units(
 def _summed(
     common: Weights, gradients: Gradients, group: list[LocalSteps], shown: Int64[np.ndarray, "step slot place position"]
 ) -> Block:
-    """Mean gradients of a group, sorted by falling numbers of rows: the slots of those that are done show nothing."""
+    """Compute mean gradients of a group, sorted by decreasing numbers of rows; finished units show no token."""
     import torch
 
     device = next(iter(common.values())).device

@@ -1,4 +1,4 @@
-"""Public answers to public prompts, as embeddings: they say how long differences are, and where topics lie."""
+"""Embeddings of public answers to public prompts, which set the lengths of differences and the topics."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from fedtext.privacy.pca import main_directions
 from fedtext.seeding import stream
 from fedtext.system.errors import InputError
 
-TOPIC_STEPS = 20  # of Lloyd's algorithm on public prompts, which cost nothing
+TOPIC_STEPS = 20  # steps of Lloyd's algorithm on public prompts, without privacy cost
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """`embeddings[x, l]` is phi(x, a_l), a unit vector; zeros where there is no answer."""
+    """Embedded answers: `embeddings[x, l]` is phi(x, a_l), a unit vector; zeros where there is no answer."""
 
     embeddings: Float[np.ndarray, "prompt answer dim"]
 
     @property
     def written(self) -> Bool[np.ndarray, "prompt answer"]:
-        """Which answers there are."""
+        """Mask of the non-empty answers."""
         return np.asarray(self.embeddings.any(axis=2))
 
     @cached_property
     def differences(self) -> Float[np.ndarray, "pair dim"]:
-        """phi(x, a) - phi(x, b) of any two answers to a prompt that are not alike.
+        """Compute phi(x, a) - phi(x, b) of any two different answers to a prompt.
 
         Raises:
             ValueError: there are none.
@@ -50,20 +50,20 @@ class Candidates:
         return np.asarray(kept, dtype=np.float64)
 
     def radius(self, quantile: float) -> float:
-        """The quantile of the differences' lengths: what private ones are clipped to (R)."""
+        """Return the quantile of the differences' lengths, to which private differences are clipped (R)."""
         return float(np.quantile(np.linalg.norm(self.differences, axis=1), quantile))
 
     def directions(self, count: int) -> Float[np.ndarray, "dim count"]:
-        """Main directions of the differences, which are not centred."""
+        """Return the principal directions of the differences, which are not centred."""
         return main_directions(self.differences.T @ self.differences, count)
 
     @property
     def middles(self) -> Float[np.ndarray, "prompt dim"]:
-        """The mean embedding of each prompt's answers, of length 1: what the prompt is about, whichever is better."""
+        """Return the unit mean embedding of each prompt's answers: the prompt's subject, whichever answer is better."""
         return unit_length(self.embeddings.sum(axis=1))
 
     def topics(self, count: int, seed: int) -> Float[np.ndarray, "topic dim"]:
-        """Unit vectors of `count` topics of the prompts, by k-means on the sphere.
+        """Return unit vectors of `count` topics of the prompts, by spherical k-means.
 
         Raises:
             ValueError: fewer prompts than topics have an answer.

@@ -1,4 +1,4 @@
-"""What DPPrefSyn asks a unit to exchange."""
+"""Communication of DPPrefSyn per unit."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from fedtext.privacy.plan import expected_exchanges
 
 
 def communication(params: Dpprefsyn, privacy: Privacy, population: int, *, embedding_dim: int) -> Exchange:
-    """All that a unit sends in a run, once: of sampled steps as many as a unit is drawn for on average.
+    """Compute a unit's traffic in a run; of Poisson-sampled steps, the expected number in which it is sampled.
 
-    Down goes what it is asked about: directions and, for each further release, centres or heads as wide as the answer.
+    It receives the directions and, for each further release, centres or heads as wide as its contribution.
     """
     kinds = Plan.of(params, privacy, population, embedding_dim).kinds
     asked = {

@@ -1,8 +1,8 @@
-"""What a run plans to release, and how the budget is shared out, before a private value is read.
+"""DPPrefSyn's planned releases, and how the budget is shared among them, before a private value is read.
 
 Releases without sampling compose as Gaussians: shares w of the squared shifts that add up to 1 give T equal releases
 the multiplier s sqrt(T / w), where s is that of one release with the whole budget. Where heads are trained on Poisson
-draws, all multipliers are then scaled until the privacy loss distribution of all of them together keeps the budget.
+samples, all multipliers are then scaled until the joint privacy loss distribution meets the budget.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from fedtext.privacy.plan import batch_rate, planned_multiplier
 from fedtext.system.errors import InputError
 
 MOMENT, CLUSTERS, HEADS = "dpprefsyn.second_moment", "dpprefsyn.clusters", "dpprefsyn.heads"
-TALLIES = 3  # of k-means: fixed, so that nothing private says when it has converged
-_CLOSE = 1e-4  # relative: how near to the budget a scaled plan comes
+TALLIES = 3  # iterations of k-means: fixed, so that convergence reveals nothing private
+_CLOSE = 1e-4  # relative tolerance of the scaling
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Planned:
     """Releases of one kind.
 
     Attributes:
-        count: How many there are; of Poisson steps, which are one release, how many steps.
-        share: Of the budget.
-        dim: Width of what a unit sends.
-        batch: Units expected in a step's draw; None: all are asked.
+        count: Number of releases; of Poisson-sampled steps, which are one release, the number of steps.
+        share: Share of the budget.
+        dim: Width of a unit's contribution.
+        batch: Expected units in a step's sample; None: all units are queried.
     """
 
     count: int
@@ -55,10 +55,10 @@ class Plan:
 
     @classmethod
     def of(cls, params: Dpprefsyn, privacy: Privacy, population: int, embedding_dim: int) -> Plan:
-        """The plan of these parameters.
+        """Plan the releases of these parameters.
 
         Raises:
-            ValueError: the run draws units itself, but several kinds of releases share the budget.
+            ValueError: the run declares its own sampling, but several kinds of releases share the budget.
         """
         kinds = planned_kinds(params, population, embedding_dim)
         if len(kinds) > 1 and privacy.sampling != "full":
@@ -69,13 +69,13 @@ class Plan:
         return cls(kinds, _multipliers(kinds, privacy, population))
 
     def query(self, name: str, number: int = 0, clip_norm: float = 1.0) -> Query:
-        """A release of the plan; noise is priced in clip norms, so the plan may say 1 for one that is not known yet."""
+        """Return a planned query; noise scales with the clip norm, so 1 may stand for a norm that is not known yet."""
         kind, multiplier = self.kinds[name], self.multipliers[name]
         steps = kind.count if kind.batch is not None else 1
         return Query(name, number, kind.dim, clip_norm, multiplier, batch=kind.batch, steps=steps)
 
     def queries(self) -> list[Query]:
-        """All that will be asked."""
+        """Return all planned queries."""
         return [
             self.query(name, number)
             for name, kind in self.kinds.items()
@@ -84,10 +84,10 @@ class Plan:
 
 
 def planned_kinds(params: Dpprefsyn, population: int, embedding_dim: int) -> dict[str, Planned]:
-    """The kinds of releases, with shares that add up to 1.
+    """Return the kinds of releases, with shares of the budget that add up to 1.
 
     Raises:
-        ValueError: more directions are asked for than an embedding has.
+        ValueError: there are more directions than an embedding has dimensions.
     """
     if params.form in UNLEARNED:
         return {}
@@ -110,11 +110,11 @@ def planned_kinds(params: Dpprefsyn, population: int, embedding_dim: int) -> dic
 
 
 def planned_ledger(population: int, params: Dpprefsyn, privacy: Privacy, *, embedding_dim: int) -> Ledger:
-    """An empty ledger for `population` units, before any pair is embedded.
+    """Return an empty ledger for `population` units, before any pair is embedded.
 
     Raises:
         BudgetExceeded: the planned releases would overdraw the budget.
-        ValueError: the declaration means nothing for so many units, or a batch is larger than they are.
+        ValueError: the declaration is invalid for this population, or a batch is larger than it.
     """
     if population < 2:
         raise InputError(f"{population} {privacy.unit} to learn from: nobody to hide among; give pairs of more")
@@ -124,7 +124,7 @@ def planned_ledger(population: int, params: Dpprefsyn, privacy: Privacy, *, embe
 
 
 def _heads(params: Dpprefsyn, population: int, share: float, dim: int) -> Planned:
-    """One sum of differences; or `steps` sums of gradients; or steps of Poisson draws."""
+    """Plan one sum of differences, or `steps` sums of gradients, or Poisson-sampled steps."""
     training = params.training
     if params.scorer == "mean_difference":
         return Planned(1, share, dim)
@@ -134,7 +134,7 @@ def _heads(params: Dpprefsyn, population: int, share: float, dim: int) -> Planne
 
 
 def _multipliers(kinds: Mapping[str, Planned], privacy: Privacy, population: int) -> dict[str, float]:
-    """Of each kind: exact where there is one kind, by shares where there are more, scaled where one is sampled."""
+    """Return each kind's multiplier: calibrated for one kind, by shares for several, scaled where one is sampled."""
     if len(kinds) == 1:
         ((name, kind),) = kinds.items()
         return {name: planned_multiplier(privacy, population, kind.count, batch=kind.batch)}
@@ -161,7 +161,7 @@ def _multipliers(kinds: Mapping[str, Planned], privacy: Privacy, population: int
 
 @lru_cache(maxsize=64)
 def _enough(parts: tuple[SampledGaussian, ...], epsilon: float, delta: float, adjacency: str) -> float:
-    """The smallest factor on all multipliers, to a relative `_CLOSE`, at which the parts together keep epsilon."""
+    """Return the least factor on all multipliers at which the releases meet epsilon, to a relative `_CLOSE`."""
 
     def kept(factor: float) -> bool:
         scaled = [SampledGaussian(one.sampling, one.rate, one.shift / factor, one.rounds) for one in parts]

@@ -1,20 +1,17 @@
-"""From private pairs to the released scorer: what is asked of them, in which order (Algorithm 1, lines 2 to 12).
+"""From private pairs to the released scorer: the queries in their order (Algorithm 1, lines 2 to 12).
 
-Nothing exact decides anything, but in the `published` form, which says so to gate and ledger.
+A unit contributes the mean over its pairs. All queries are planned, and each charges the ledger.
 
-- The door for what pairs contribute: a unit's mean over its pairs, planned queries, and the ledger so far.
-- Clusters of private differences by k-means with noised counts and sums (Algorithm 1, line 7).
+Clusters: k-means on private differences with noisy counts and sums (line 7).
 
-Bradley-Terry heads by noised gradients, all heads under one release a step (Algorithm 1, line 9).
+Heads: Bradley-Terry models trained by noisy gradients, all heads in one release per step (line 9). Heads of disjoint
+clusters do not compose in parallel: a replaced unit may move from one cluster to another. So a step's gradients of all
+heads are one vector per unit, under one clip.
 
-Heads of disjoint clusters are not priced in parallel: a unit that is replaced may leave one cluster for another. So a
-step's gradients of all heads are one vector a unit, under one clip.
-
-What the published form reads without a mechanism, for comparison: the mean of differences, and exact sizes.
-
-A cluster that is dropped by its exact size tells whether one pair was there: epsilon is infinite. Centring removes the
-mean of all differences, which is what people prefer; scaling to length 1 lets a pair that hardly differs say as much as
-any. The released code does both.
+The `published` form reads without a mechanism, for comparison, and reports that to budget guard and ledger. A cluster
+that is dropped by its exact size reveals whether one pair was there: epsilon is infinite. Centring removes the mean of
+all differences, which is the common preference. Scaling to length 1 gives a pair that hardly differs the weight of any
+other. The released code does both. No other form depends on an exact private value.
 """
 
 from __future__ import annotations
@@ -55,16 +52,16 @@ Contribution = Callable[[Float[np.ndarray, "pair dim"]], Float[np.ndarray, "pair
 def unit_means(
     held: PrivateSamples, contribution: Contribution | None = None, *, heads: int = 1, width: int
 ) -> Iterator[Block]:
-    """What units that hold pairs send, unclipped: the mean over a unit's pairs, in the block of each pair's head.
+    """Yield each unit's unclipped contribution: the mean over its pairs, each in the block of its head.
 
-    A mean is no longer than the longest of what it is made of. `held.label` is a pair's head; a pair of head -1 adds
-    nothing, and counts among its unit's pairs.
+    A mean is no longer than the longest of its vectors. `held.label` is a pair's head; a pair of head -1 adds nothing,
+    and counts among its unit's pairs.
 
     Args:
-        held: Pairs, `features` as they are or as `contribution` maps them.
+        held: Pairs; `features` as they are or as `contribution` maps them.
         contribution: Maps rows of features, each by itself.
-        heads: How many blocks a row has.
-        width: Of the whole row.
+        heads: Number of blocks per row.
+        width: Width of the whole row.
     """
     units, index = np.unique(held.unit, return_inverse=True)
     block = max(1, min(256, CELLS // width))
@@ -78,24 +75,24 @@ def unit_means(
 
 
 class NoisySumReleaser:
-    """Asks what was planned, release after release, and keeps the ledger that has paid for them.
+    """Release mechanism for planned sums, with the ledger that each of them charges.
 
-    All parameters and all public arrays so far name every draw (docs/decisions/0010): two runs under one key that
-    differ in any of them ask units drawn anew.
+    All parameters and all public arrays so far seed every sample (docs/decisions/0010): two runs with one key that
+    differ in any of them sample units independently.
 
     Attributes:
-        ledger: After the last release.
+        ledger: The ledger after the last release.
     """
 
     def __init__(self, plan: Plan, ledger: Ledger, key: NoiseKey, settings: str) -> None:
         self.plan, self.ledger, self._key, self._settings, self._shown = plan, ledger, key, settings, ""
 
     def show(self, *arrays: Shaped[np.ndarray, " ..."]) -> None:
-        """Units compute all later answers with these public arrays."""
+        """Add public arrays on which all later contributions depend."""
         self._shown = self.named(*arrays)
 
     def named(self, *arrays: Shaped[np.ndarray, " ..."]) -> str:
-        """A name for all that was shown, and these."""
+        """Return a digest of all public arrays so far, and these."""
         return f"{self._shown} {digest(*arrays)}"
 
     def sum(
@@ -107,10 +104,10 @@ class NoisySumReleaser:
         *,
         clip_norm: float,
     ) -> Float[np.ndarray, " dim"]:
-        """One noised sum.
+        """Release one noisy sum.
 
         Raises:
-            BudgetExceeded: the ledger or the gate refuses; nothing has been read.
+            BudgetExceeded: the ledger or the budget guard refuses; no private value has been read.
         """
         query = self.plan.query(name, number, clip_norm).about(self._shown, self._settings)
         found = release_noisy_sum(query, blocks_of, samples, self.ledger, self._key)
@@ -125,7 +122,7 @@ class NoisySumReleaser:
         *,
         clip_norm: float,
     ) -> Float[np.ndarray, "head part"]:
-        """What a training makes of planned Poisson steps, each of which it names (`named`)."""
+        """Run a training on planned Poisson-sampled steps, each identified by `named`, and return its heads."""
         query = self.plan.query(name, 1, clip_norm).about(self._shown, self._settings)
         made, self.ledger = release_noisy_steps(query, training, samples, self.ledger, self._key)
         return made
@@ -141,14 +138,14 @@ def trained_heads(
     radius: float,
     door: NoisySumReleaser,
 ) -> Heads:
-    """Heads from zero, by steps on the sums of clipped gradients; `expected` units have each head.
+    """Train heads from zero by steps on the sums of clipped gradients.
 
     Args:
         assigned: `features` are projected differences, clipped to the radius; `label` is each pair's head.
-        expected: Public or released.
-        training: Steps of all units, or of Poisson draws.
+        expected: Number of units of each head, public or released.
+        training: Steps of all units, or of Poisson samples.
         radius: R; a pair's gradient is shorter, and clipped to `training.clip_share` of it.
-        door: Asks.
+        door: The release mechanism.
     """
     heads = np.zeros((len(expected), assigned.features.shape[1]))
     clip_norm = training.clip_share * radius
@@ -172,7 +169,7 @@ def trained_heads(
 
 
 def gradient_blocks(held: PrivateSamples, *, heads: Heads, clip_norm: float) -> list[Block]:
-    """Each unit's mean of its pairs' clipped descents, in the block of each pair's head."""
+    """Compute each unit's mean of its pairs' clipped descents, in the block of each pair's head."""
     rows = clip_rows(descents(heads, held.features, held.label), clip_norm)
     return list(unit_means(replace(held, features=rows), heads=len(heads), width=heads.size))
 
@@ -182,13 +179,13 @@ Rows = Float[np.ndarray, "row part"]
 
 @dataclass(frozen=True)
 class Clusters:
-    """Clusters as the last tally counted them.
+    """Clusters with the results of the last k-means release.
 
     Attributes:
-        centres: By which pairs are assigned.
-        counts: How many units' pairs each has, noised, in units.
-        sums: Of their projected differences, noised.
-        kept: Which are used: those with at least n / (K + 4) (appendix B), by the noised count.
+        centres: Centres to which pairs were assigned.
+        counts: Noisy number of pairs of each cluster, in units.
+        sums: Noisy sum of their projected differences.
+        kept: Mask of the clusters with at least n / (K + 4) by the noisy count (appendix B).
     """
 
     centres: Float[np.ndarray, "cluster part"]
@@ -198,24 +195,24 @@ class Clusters:
 
     @property
     def mixture(self) -> Float[np.ndarray, " cluster"]:
-        """Shares of the kept ones."""
+        """Return the shares of the kept clusters."""
         return mixture(self.counts, self.kept)
 
 
 def noised_clusters(
     samples: PrivateSamples, start: Rows, radius: float, units: float, door: NoisySumReleaser
 ) -> Clusters:
-    """`TALLIES` releases: in each, pairs tell of the cluster whose centre is nearest (R, z), of norm sqrt(2) R.
+    """Run noisy k-means with `TALLIES` releases; each pair contributes (R, z), of norm sqrt(2) R, to its cluster.
 
-    Between tallies the centres move; the last tally is of the clusters that are returned, so that it is their mixture
-    and, as means, their heads for nothing more.
+    Between releases the centres move. The last release counts the returned clusters, so it also gives their mixture
+    and, as means, their heads, without further privacy cost.
 
     Args:
         samples: `features` are projected differences, clipped to the radius.
-        start: Centres before the first tally, public.
+        start: Public initial centres.
         radius: R.
-        units: How many are expected to answer, which is public.
-        door: Asks.
+        units: Expected number of queried units, which is public.
+        door: The release mechanism.
     """
     centres, part = np.asarray(start, dtype=np.float64), start.shape[1]
     for number in range(1, TALLIES + 1):
@@ -237,14 +234,14 @@ def noised_clusters(
 
 
 def large_enough(counts: Float[np.ndarray, " cluster"], units: float) -> Bool[np.ndarray, " cluster"]:
-    """Which clusters have at least a (K + 4)th of all units (appendix B)."""
+    """Return a mask of the clusters with at least a (K + 4)th of all units (appendix B)."""
     return np.asarray(counts >= units / (len(counts) + 4))
 
 
 def nearest_centre(rows: Rows, centres: Rows) -> Int[np.ndarray, " row"]:
-    """The nearest centre of every row, the first of equals; -1 of a row of zeros, which is no preference.
+    """Return the nearest centre of every row, the first of equals; -1 for a row of zeros, which is no preference.
 
-    A function of that row and the centres, bit for bit.
+    It depends on that row and the centres alone, bit for bit.
     """
     products = exact_product(rows.astype(np.float64), centres.T.astype(np.float64))
     found = ((centres**2).sum(axis=1) - 2.0 * products).argmin(axis=1)
@@ -252,7 +249,7 @@ def nearest_centre(rows: Rows, centres: Rows) -> Int[np.ndarray, " row"]:
 
 
 def _with_count(rows: Rows, radius: float) -> Rows:
-    """(R, z): a count as long as the longest difference, so that neither drowns the other."""
+    """Return (R, z): the count has the length of the longest difference, so that neither dominates the norm."""
     return np.concatenate([np.full((len(rows), 1), radius), rows], axis=1)
 
 
@@ -260,19 +257,19 @@ MEAN, SIZES = "dpprefsyn.mean", "dpprefsyn.sizes"
 
 
 def centred(pairs: PrivateSamples, ledger: Ledger) -> tuple[PrivateSamples, Ledger]:
-    """Differences less their exact mean."""
+    """Subtract the exact mean of the differences; also return the charged ledger."""
     charged = _read(MEAN, "the exact mean of all differences was taken from each", ledger)
     rows = pairs.features.astype(np.float64)
     return replace(pairs, features=rows - rows.mean(axis=0)), charged
 
 
 def of_length_one(rows: Float[np.ndarray, "row part"]) -> Float[np.ndarray, "row part"]:
-    """Each projected difference at length 1."""
+    """Scale each projected difference to length 1."""
     return unit_length(rows)
 
 
 def counted(clusters: Clusters, scored: PrivateSamples, ledger: Ledger) -> tuple[Clusters, Ledger]:
-    """The clusters with their exact sizes, by which they are dropped and mixed (lines 11 and 12)."""
+    """Return the clusters with exact sizes, by which they are dropped and mixed (lines 11 and 12), and the ledger."""
     charged = _read(SIZES, "clusters were dropped and mixed by their exact sizes", ledger)
     own = nearest_centre(scored.features, clusters.centres)
     sizes = np.bincount(own[own >= 0], minlength=len(clusters.centres)).astype(np.float64)
@@ -295,18 +292,21 @@ def learned_scorer(
     ledger: Ledger,
     key: NoiseKey,
 ) -> tuple[Scorer, Ledger]:
-    """The scorer that private pairs say, and the ledger that paid for it. Without private pairs nothing is asked.
+    """Learn the scorer from private pairs under the plan; without private pairs nothing is released.
 
     Args:
-        pairs: `features` are differences; who holds them.
-        middles: Middle of each pair, by which a topic is found.
+        pairs: Private pairs; `features` are differences.
+        middles: Mean embedding of each pair, by which its topic is found.
         public: Candidates.
-        params: Which form.
-        ledger: Opened by `budget.planned_ledger` for these parameters.
+        params: Form and sizes.
+        ledger: Ledger of `plan.planned_ledger` for these parameters.
         key: The run's secret.
 
+    Returns:
+        The scorer, and the charged ledger.
+
     Raises:
-        BudgetExceeded: the ledger or the gate refuses; nothing has been read.
+        BudgetExceeded: the ledger or the budget guard refuses; no private value has been read.
     """
     dim = pairs.features.shape[1]
     plan = Plan.of(params, ledger.declaration, ledger.population, dim)
@@ -340,7 +340,7 @@ def learned_scorer(
 def _directions(
     clipped: PrivateSamples, public: Candidates, params: Dpprefsyn, radius: float, door: NoisySumReleaser
 ) -> Directions:
-    """P (line 5): of public differences, of the noised second moment of private ones, or none."""
+    """Return P (line 5): of public differences, of the noisy second moment of private ones, or None."""
     if params.projection == "none":
         return None
     if params.projection == "public":
@@ -361,7 +361,7 @@ def _projected(rows: Float[np.ndarray, "row dim"], directions: Float[np.ndarray,
 def _topic(
     middles: Float[np.ndarray, "pair dim"], topics: Float[np.ndarray, "topic dim"] | None
 ) -> Int[np.ndarray, " pair"]:
-    """Each pair's topic; -1 of one without a direction."""
+    """Return each pair's topic; -1 for a pair without a direction."""
     if topics is None:
         return np.zeros(len(middles), dtype=np.int64)
     found = nearest(middles.astype(np.float32), topics.astype(np.float32))[0]
@@ -371,7 +371,7 @@ def _topic(
 def _starting_centres(
     public: Candidates, directions: Directions, params: Dpprefsyn, radius: float
 ) -> Float[np.ndarray, "cluster part"]:
-    """Public differences, of either sign."""
+    """Sample public differences, of either sign, as initial centres."""
     rng, rows = stream(params.seed, "centres"), public.differences
     drawn = rows[rng.choice(len(rows), params.heads, replace=len(rows) < params.heads)]
     signed = drawn * rng.choice([-1.0, 1.0], params.heads)[:, None]
@@ -382,7 +382,7 @@ def _starting_centres(
 def _cluster_heads(
     scored: PrivateSamples, clusters: Clusters, params: Dpprefsyn, radius: float, units: float, door: NoisySumReleaser
 ) -> Float[np.ndarray, "head part"]:
-    """theta_k: the mean of a cluster's differences, which the last tally has, or trained."""
+    """Return theta_k: the mean of a cluster's differences, from the last release, or a trained head."""
     fewest = units / (params.heads + 4)
     expected = np.maximum(clusters.counts, fewest)
     if not params.trains_heads:
@@ -399,7 +399,7 @@ def _sums_or_trained(
     radius: float,
     door: NoisySumReleaser,
 ) -> Float[np.ndarray, "head part"]:
-    """Heads of pairs whose labels are their heads; `expected` units have each."""
+    """Return the heads of pairs labelled with their head; `expected` is the number of units of each head."""
     if params.scorer == "bradley_terry":
         return trained_heads(assigned, expected, params.training, radius, door)
     heads, part = len(expected), assigned.features.shape[1]

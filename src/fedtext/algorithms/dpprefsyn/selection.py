@@ -1,6 +1,6 @@
 """From released scores to preference pairs: the best and the worst answer to each prompt (Algorithm 1, lines 13 to 18).
 
-Post-processing of released and public values: it costs nothing, however many candidates there are.
+It is post-processing of released and public values without privacy cost, however many candidates there are.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ COLUMNS = ("prompt", "chosen", "rejected", "gap")
 
 
 def answer_scores(public: Candidates, scorer: Scorer, params: Dpprefsyn) -> Float[np.ndarray, "prompt answer"]:
-    """The score of every answer among those to its prompt; 0 where there is no answer.
+    """Score every answer among those to its prompt; 0 where there is no answer.
 
-    `win_probability`: the mean probability to win over the other answers, by the mixture, or by the head of the
-    prompt's topic where heads have one. `drawn_head`: theta_k . P'phi of one head drawn for each prompt (line 15).
+    `win_probability`: the mean probability of winning over the other answers, by the mixture, or by the head of the
+    prompt's topic where heads have topics. `drawn_head`: theta_k . P'phi of one head sampled for each prompt (line 15).
     """
     prompts, answers, dim = public.embeddings.shape
     if params.score == "drawn_head" and scorer.topics is None:
@@ -39,17 +39,17 @@ def answer_scores(public: Candidates, scorer: Scorer, params: Dpprefsyn) -> Floa
 def chosen_pairs(
     candidates: pd.DataFrame, prompts: pd.DataFrame, public: Candidates, scorer: Scorer | LengthRule, params: Dpprefsyn
 ) -> pd.DataFrame:
-    """Best and worst answer to each prompt, of those prompts whose gap is large enough.
+    """Select the best and worst answer to each prompt whose gap is large enough.
 
     Args:
         candidates: `text` of the answers, those to one prompt in successive rows.
         prompts: `prompt` of each.
         public: The candidates' embeddings.
-        scorer: The released one, or a control's.
+        scorer: The released scorer, or a baseline's.
         params: How answers are scored, and which gaps are large.
 
     Returns:
-        Columns `prompt`, `chosen`, `rejected` and `gap`: how far the scores are apart.
+        Columns `prompt`, `chosen`, `rejected` and `gap`: the difference of the two scores.
 
     Raises:
         ValueError: no prompt has two different answers, or no gap is large enough.
@@ -70,10 +70,10 @@ def chosen_pairs(
 
 
 def large_gaps(gaps: Float[np.ndarray, " pair"], rule: Gap) -> Bool[np.ndarray, " pair"]:
-    """Which gaps are kept; where there is none, nobody is preferred.
+    """Return a mask of the gaps that are kept; a gap of zero is no preference.
 
     Raises:
-        ValueError: none is.
+        ValueError: no gap is kept.
     """
     least = rule.value if rule.rule == "absolute" else np.quantile(gaps, rule.value) if len(gaps) else 0.0
     kept = (gaps >= least) & (gaps > 0)

@@ -1,4 +1,4 @@
-"""What flexible participation asks a silo to exchange."""
+"""Communication of flexible participation per silo."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from fedtext.privacy.parties import Party
 
 
 def communication(params: Flexible, parties: tuple[Party, ...], *, dim: int, embedding_dim: int) -> Exchange:
-    """What goes down to a silo and up from it in the whole run, a mean over all silos.
+    """Compute a silo's traffic in the whole run, averaged over all silos.
 
-    A strong one exchanges the weights in every round, every one sends its counts of codes, a weak one is given the
-    texts' embeddings and sends a vote for each text, or a sum of embeddings a code.
+    A strong silo exchanges the weights in every round, and every silo sends its counts of codes. A weak silo receives
+    the texts' embeddings and sends a vote for each text, or a sum of embeddings per code.
     """
     codes, texts = len(params.classes), params.candidates
     trained = len(of_kind(parties, STRONG)) * params.training.rounds * dim

@@ -1,8 +1,8 @@
-"""What a run plans to release, which silos pay, and at which noise: before a private value is read.
+"""Planned releases of flexible participation, their silos and noise, before a private value is read.
 
-Strong silos pay for their DP-SGD and for the profile, weak ones for the profile and for their votes. The profile's
-noise is declared; what it leaves of a silo's budget is spent on its other release, priced together with it. The
-published way gives each of the two an epsilon and half of delta, and adds up.
+Strong silos spend budget on their DP-SGD and the profile, weak ones on the profile and their votes. The profile's noise
+is declared. A silo's other release gets the rest of its budget, by the joint privacy loss distribution. The published
+form gives each of the two an epsilon and half of delta, and adds up.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from fedtext.system.errors import InputError
 
 LOG = logging.getLogger(__name__)
 DP_SGD, PROFILE, VOTES, MEANS = "flexible.dp_sgd", "flexible.profile", "flexible.votes", "flexible.means"
-RECORD_NORM = 1.0  # of a record's counts, of one code, and of its embedding
+RECORD_NORM = 1.0  # norm of a record's counts, of one code, and of its embedding
 Parties = Sequence[Party]
 
 
 def profile_query(params: Flexible, privacy: Privacy) -> Query:
-    """How many records each code has, in all silos together (Equation 4)."""
+    """Plan the counts of records of each code, in all silos together (Equation 4)."""
     stddev = params.profile_stddev
     if _as_published(privacy):
         stddev = _phase_multiplier(privacy, params.profile_epsilon)
@@ -38,7 +38,7 @@ def profile_query(params: Flexible, privacy: Privacy) -> Query:
 
 
 def dp_sgd_queries(params: Flexible, privacy: Privacy, parties: Parties, *, dim: int) -> list[Query]:
-    """All steps of each strong silo (Algorithm A.3), each at the noise that its own budget and size ask for."""
+    """Plan all steps of each strong silo (Algorithm A.3), with noise for its own budget and size."""
     training = params.training
     return [
         Query(
@@ -57,31 +57,31 @@ def dp_sgd_queries(params: Flexible, privacy: Privacy, parties: Parties, *, dim:
 
 
 def votes_query(params: Flexible, privacy: Privacy, parties: Parties) -> Query | None:
-    """Votes of the weak silos for the texts (Algorithm A.2); None where no silo is weak."""
+    """Plan the weak silos' votes for the texts (Algorithm A.2); None where no silo is weak."""
     norm = math.sqrt(params.votes_per_record)
     return _of_weak(VOTES, params, privacy, parties, dim=params.candidates, clip_norm=norm, non_negative=True)
 
 
 def means_query(params: Flexible, privacy: Privacy, parties: Parties, *, embedding_dim: int) -> Query | None:
-    """Ours, `selection: herd`: a sum of the weak silos' embeddings a code, at the price of the votes."""
+    """Plan a sum of the weak silos' embeddings per code (ours, `selection: herd`), at the privacy cost of the votes."""
     dim = len(params.classes) * embedding_dim
     return _of_weak(MEANS, params, privacy, parties, dim=dim, clip_norm=RECORD_NORM, non_negative=False)
 
 
 def planned_ledger(parties: Parties, params: Flexible, privacy: Privacy, *, dim: int, embedding_dim: int) -> Ledger:
-    """An empty ledger of the silos, before a unit of theirs is read.
+    """Return an empty ledger of the silos, before any of their units is read.
 
     Args:
         parties: All silos (`fedtext.federation.silos.parties_of`).
-        params: The run's.
-        privacy: The run's declaration.
-        dim: How many weights are trained.
-        embedding_dim: Of the encoder.
+        params: Parameters of the run.
+        privacy: Privacy declaration of the run.
+        dim: Number of trained weights.
+        embedding_dim: Dimension of the encoder's embeddings.
 
     Raises:
         BudgetExceeded: the planned releases would overdraw a silo's budget.
-        ValueError: sizes of silos are not public (add_remove), a batch is larger than a silo, or the declaration means
-            nothing for one.
+        ValueError: sizes of silos are not public (add_remove), a batch is larger than a silo, or the declaration is
+            invalid for one.
     """
     if privacy.adjacency == "add_remove":
         raise InputError(
@@ -98,7 +98,7 @@ def planned_ledger(parties: Parties, params: Flexible, privacy: Privacy, *, dim:
 def planned_queries(
     parties: Parties, params: Flexible, privacy: Privacy, *, dim: int, embedding_dim: int
 ) -> list[Query]:
-    """All that will be asked, in order."""
+    """Return all planned queries, in order."""
     chosen = {
         "votes": lambda: votes_query(params, privacy, parties),
         "herd": lambda: means_query(params, privacy, parties, embedding_dim=embedding_dim),
@@ -108,7 +108,7 @@ def planned_queries(
 
 
 def _dp_sgd_multiplier(params: Flexible, privacy: Privacy, party: Party) -> float:
-    """Of one silo's steps: the smallest that its budget pays for beside the profile."""
+    """Return the least multiplier of one silo's steps that its budget allows beside the profile."""
     training, held = params.training, party.population
     if training.batch_size > held:
         raise InputError(
@@ -126,7 +126,7 @@ def _dp_sgd_multiplier(params: Flexible, privacy: Privacy, party: Party) -> floa
 def _of_weak(
     name: str, params: Flexible, privacy: Privacy, parties: Parties, *, dim: int, clip_norm: float, non_negative: bool
 ) -> Query | None:
-    """A question to all weak silos, at the noise that the smallest of their budgets pays for beside the profile."""
+    """Plan a query of all weak silos, with the noise that the smallest of their budgets requires beside the profile."""
     weak = of_kind(parties, WEAK)
     if not weak:
         return None
@@ -142,7 +142,7 @@ def _of_weak(
 
 
 def _priced_profile(params: Flexible, privacy: Privacy, population: int) -> SampledGaussian:
-    """The profile of so many units as the ledger prices it; where no lots are drawn any number does."""
+    """Return the profile's mechanism for this population; without sampling any population gives the same."""
     return planned_release(profile_query(params, privacy), privacy, population).as_sampled()
 
 
@@ -151,7 +151,7 @@ def _as_published(privacy: Privacy) -> bool:
 
 
 def _rest(params: Flexible, privacy: Privacy) -> float:
-    """Epsilon of training or votes, as published: what the profile leaves of a sum."""
+    """Return the published epsilon of training or votes: the total less that of the profile."""
     if params.profile_epsilon >= privacy.epsilon:
         raise InputError(
             f"flexible.profile_epsilon is {params.profile_epsilon:g} of privacy.epsilon {privacy.epsilon:g}: nothing "
@@ -161,16 +161,17 @@ def _rest(params: Flexible, privacy: Privacy) -> float:
 
 
 def _phase_multiplier(privacy: Privacy, epsilon: float, *, steps: int = 1, rate: float = 1.0) -> float:
-    """Appendix C: "For each phase, we choose" half of delta; the analytic Gaussian, or DP-SGD of so many steps.
+    """Return a phase's multiplier at half of delta, by the analytic Gaussian or DP-SGD of `steps` steps.
 
-    One record with nothing in its place, whatever the run declares: the published noise knows no other neighbour.
+    Appendix C: "For each phase, we choose" half of delta. Adjacency is always zero_out of one record, whatever the run
+    declares: the published noise knows no other.
     """
     sampling: Sampling = "full" if rate == 1 else "poisson"
     return noise_multiplier(epsilon=epsilon, delta=privacy.delta / 2, rounds=steps, sampling=sampling, rate=rate)
 
 
 def _warn_of_delta(privacy: Privacy, population: int) -> None:
-    """A delta below one over a silo's units may be above one over all: somebody's may then be told outright."""
+    """Warn if delta exceeds one over all units, though not one over a silo's: some unit may be fully revealed."""
     if privacy.delta > 1 / population:
         LOG.warning(
             "privacy.delta is %.3g, more than one over all %d %ss: below it for each silo, but not for all of them "

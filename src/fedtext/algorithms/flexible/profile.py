@@ -1,7 +1,7 @@
 """The profile of all silos (Equation 4), and the texts that are written in proportion to it.
 
-- The profile of all silos (Equation 4): how many records each code has, noised, and how many texts that makes.
-- What the generator writes: so many texts of each code, asked for by the code that it was trained behind.
+The profile is the noisy number of records of each code. The generator writes texts of each code, prompted with the
+code that it was trained on.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ Counts = Float[np.ndarray, " code"]
 
 
 def code_counts(samples: PrivateSamples, codes: int) -> Iterator[Block]:
-    """How many samples of each code every unit holds; a sample of no declared code counts for none."""
+    """Yield each unit's number of samples of each code; a sample of an undeclared code is not counted."""
     ones = replace(samples, features=np.ones((len(samples.unit), 1), dtype=np.float32))
     return class_sum_blocks(ones, codes)
 
 
 def noised_profile(query: Query, samples: PrivateSamples, params: Flexible, ledger: Ledger, key: NoiseKey) -> NoisySum:
-    """The release of the profile, and the ledger in which every silo paid for it."""
+    """Release the profile, and charge every silo in the ledger."""
     asked = query.about("", repr(("profile", params.labels)))
     return release_noisy_sum(asked, lambda held: code_counts(held, len(params.classes)), samples, ledger, key)
 
 
 def proportions(profile: Counts) -> Counts:
-    """The shares of codes nearest to the noised ones: their projection on the simplex; equal where all is noise."""
+    """Project the noisy shares of codes on the simplex; equal shares where all is noise."""
     total = profile.sum()
     if not np.isfinite(profile).all() or total <= 0:
         return np.full(len(profile), 1 / len(profile))
@@ -59,21 +59,21 @@ def proportions(profile: Counts) -> Counts:
 
 
 def text_counts(profile: Counts, params: Flexible) -> list[int]:
-    """s_j: how many texts of each code are written, in proportion to the profile, by largest remainder."""
+    """Compute s_j, the texts per code, in proportion to the profile, by largest remainder."""
     return apportion(params.candidates, proportions(profile).tolist())
 
 
 def pick_counts(written: list[int], params: Flexible) -> list[int]:
-    """How many texts of each code are kept, in proportion to how many were to be written."""
+    """Compute how many texts of each code are kept, in proportion to how many were to be written."""
     return apportion(min(params.synthetic_texts, sum(written)), [float(count) for count in written])
 
 
 @dataclass(frozen=True)
 class Plea:
-    """A sentence that asks a model that nobody trained (a `PromptForm`; Appendix D).
+    """A prompt form for an untrained model: one sentence (a `PromptForm`; Appendix D).
 
     Attributes:
-        words: `{label}` stands for the whole code, `{1}`, `{2}` and so on for its parts.
+        words: The sentence; `{label}` is replaced by the whole code, `{1}`, `{2}` and so on by its parts.
     """
 
     words: str
@@ -82,31 +82,31 @@ class Plea:
     sentences: ClassVar[bool] = False
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
-        """The sentence for one code."""
+        """Return the sentence for one code."""
         asked = self.words.replace("{label}", label or "")
         for place, part in enumerate(parts_of(label or ""), start=1):
             asked = asked.replace(f"{{{place}}}", part)
         return asked
 
     def cut(self, text: str) -> str:
-        """All of it."""
+        """Return the whole text."""
         return text.strip()
 
 
 def form_of(params: Flexible, *, tuned: bool) -> PromptForm:
-    """How texts are asked for: by the code alone, once a silo has trained on texts behind it."""
+    """Return the prompt form: the code alone after a training on texts with codes, else a sentence."""
     if tuned:
         return ControlCode(params.sampler.description)
     return Plea(params.untuned_prompt) if params.untuned_prompt is not None else prompt_form(params.sampler)
 
 
 def code_request(params: Flexible, label: str | None) -> str:
-    """What stands before a text of this code when the generator is trained; what nobody declared has no code."""
+    """Return the prefix of a text of this code in training; a text of an undeclared code has none."""
     return form_of(params, tuned=True).request([], label if params.labels else None)
 
 
 def prompts(counts: Sequence[int], params: Flexible, form: PromptForm) -> pd.DataFrame:
-    """Enough prompts of each code for its texts, a few empty ones among them: `prompt_id`, `prompt`, `label`."""
+    """Build enough prompts of each code for its texts and some empty ones: `prompt_id`, `prompt`, `label`."""
     wanted = [
         label
         for label, count in zip(params.classes, counts, strict=True)
@@ -119,7 +119,7 @@ def prompts(counts: Sequence[int], params: Flexible, form: PromptForm) -> pd.Dat
 def written_texts(
     generator: Generator, counts: Sequence[int], params: Flexible, length: int, *, tuned: bool
 ) -> pd.DataFrame:
-    """At most `counts[c]` texts of each code c, none of them empty: columns `text`, `prompt_id`, `label`."""
+    """Generate at most `counts[c]` non-empty texts of each code c: columns `text`, `prompt_id`, `label`."""
     form = form_of(params, tuned=tuned)
     texts = sampled_texts(
         generator,

@@ -1,4 +1,4 @@
-"""Phase 2: which of the written texts are kept, by the weak silos' votes, by their mean embeddings, or at random."""
+"""Phase 2: selection of the written texts by the weak silos' votes, by their mean embeddings, or at random."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Labels = Int[np.ndarray, " text"]
 
 
 def candidates_of(embeddings: Embeddings, label: Labels) -> Candidates:
-    """All written texts: none is empty."""
+    """Return all written texts as candidates: none is empty."""
     return Candidates(embeddings, label, np.ones(len(label), dtype=bool))
 
 
 def ballot(texts: int, params: Flexible) -> Ballot:
-    """A record's votes: one for each of the K nearest texts of its code (Algorithm A.2)."""
+    """Return a record's ballot: one vote for each of the K nearest texts of its code (Algorithm A.2)."""
     block = max(1, CELLS // max(texts, 1))
     cast = partial(top_q_blocks, votes=params.votes_per_record, equal=True, block=block)
     return Ballot({"near": cast}, settings=repr(("nearest", params.votes_per_record, params.labels)))
@@ -38,13 +38,13 @@ def ballot(texts: int, params: Flexible) -> Ballot:
 def noised_votes(
     query: Query, samples: PrivateSamples, candidates: Candidates, params: Flexible, ledger: Ledger, key: NoiseKey
 ) -> tuple[Float[np.ndarray, " text"], Ledger]:
-    """The release of the votes, and the ledger in which every weak silo paid for them."""
+    """Release the votes, and charge every weak silo in the ledger."""
     tally = noised_tally(query, ballot(len(candidates.label), params), candidates, samples, ledger, key)
     return tally.scores["near"], tally.ledger
 
 
 def kept_by_votes(scores: Float[np.ndarray, " text"], label: Labels, params: Flexible) -> Int[np.ndarray, " kept"]:
-    """Rows of the texts that are kept: in proportion to votes, or at random where nobody voted (Algorithm A.4)."""
+    """Sample the rows of kept texts in proportion to votes, or uniformly where there is no vote (Algorithm A.4)."""
     voted = scores if len(scores) else np.zeros(len(label))
     picks = _picks(label, params)
     return resampled(voted, label, picks, stream(params.seed, "resampling"))
@@ -53,7 +53,7 @@ def kept_by_votes(scores: Float[np.ndarray, " text"], label: Labels, params: Fle
 def kept_by_means(
     means: Float[np.ndarray, "code dim"], embeddings: Embeddings, label: Labels, params: Flexible
 ) -> Int[np.ndarray, " kept"]:
-    """Rows whose mean is driven to each code's released direction, as far out as its texts' own mean lies."""
+    """Select rows whose mean matches each code's released direction, at the length of its texts' own mean."""
     if not len(means):
         return kept_by_votes(np.zeros(0), label, params)
     found = []

@@ -1,11 +1,11 @@
-"""Phase 1: federated averaging of strong silos, each by DP-SGD of its own (Algorithm A.3).
+"""Phase 1: federated averaging of strong silos, each by its own DP-SGD (Algorithm A.3).
 
-A silo's difference is a function of the common weights, its own units and the run's secret, to the bit. The common
-weights are one of the differences, added up in the order of the silos' names.
+A silo's difference depends on the common weights, its own units and the run's secret alone, to the bit. The common
+weights add up the differences in the order of the silos' names.
 
-What differs from the paper: a local step is one batch, not all of them; batches are Poisson draws, as they are priced,
-and are noised also where they come out empty; the silo's optimiser is new each round and may be Adam's; the mean is
-over the M silos that train.
+What differs from the paper: a local step is one batch, not all of them. Batches are Poisson samples, as the privacy
+analysis assumes, and get noise also where they are empty. The silo's optimizer is new each round and may be Adam. The
+mean is over the M silos that train.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from fedtext.training.federated_averaging import new_server, server_step
 from fedtext.training.unit_gradients import UnitGradients
 
 Weights = Float32[np.ndarray, " dim"]
-GradientsAt = Callable[[Weights, PrivateSamples], Iterable[Block]]  # of each unit that has samples, not clipped
+GradientsAt = Callable[[Weights, PrivateSamples], Iterable[Block]]  # unclipped gradients of each unit that has samples
 
 
 def unit_gradients(gradients: UnitGradients, weights: Weights, held: PrivateSamples) -> Iterable[Block]:
-    """`GradientsAt` of a language model: what the units of these samples answer at these weights."""
+    """Compute the gradients of the units of these samples at these weights of a language model (`GradientsAt`)."""
     return gradients.of(weights, held.features, held.unit)
 
 
@@ -45,20 +45,20 @@ def trained_weights(
     ledger: Ledger,
     key: NoiseKey,
 ) -> tuple[Weights, Ledger]:
-    """The common weights after all rounds, and the ledger in which every strong silo paid for its steps.
+    """Train the common weights in all rounds, and charge every strong silo in the ledger.
 
     Args:
-        queries: One a strong silo (`fedtext.algorithms.flexible.plan.dp_sgd_queries`).
+        queries: One per strong silo (`fedtext.algorithms.flexible.plan.dp_sgd_queries`).
         gradients_at: Gradients of units at given weights.
         start: The public weights.
-        samples: What all units hold; `holder` says in which silo.
+        samples: Samples of all units; `holder` is the silo.
         params: Rounds, steps and rates.
-        ledger: What pays.
+        ledger: The ledger that is charged.
         key: The run's secret.
 
     Raises:
-        BudgetExceeded: ledger or gate refuse a silo's steps; nothing has been read.
-        ValueError: what `fedtext.federation.noisy_steps.steps_of_several` refuses.
+        BudgetExceeded: ledger or budget guard refuse a silo's steps; no private value has been read.
+        ValueError: the errors of `fedtext.federation.noisy_steps.steps_of_several`.
     """
     told = params.model_dump_json()
     asked = [query.about(digest(start), told) for query in sorted(queries, key=lambda query: query.parties or ())]
@@ -70,7 +70,7 @@ def trained_weights(
 def federated_averaging(
     asks: Sequence[Ask], gradients_at: GradientsAt, start: Weights, params: SiloTraining
 ) -> Weights:
-    """All rounds of the server: theta + eta times the mean of the silos' differences."""
+    """Run all rounds of the server: theta + eta times the mean of the silos' differences."""
     weights = start
     for _ in progress(range(params.rounds), "federated DP-SGD", unit="round"):
         moved = np.zeros(weights.size)
@@ -83,7 +83,7 @@ def federated_averaging(
 def local_difference(
     ask: Ask, gradients_at: GradientsAt, common: Weights, params: SiloTraining
 ) -> Float[np.ndarray, " dim"]:
-    """What one silo's local steps from the common weights add to them: all that the server sees of it in a round."""
+    """Compute what one silo's local steps add to the common weights: all that the server receives in a round."""
     own = new_server(common, params.optimizer)
     for _ in range(params.local_steps):
         weights = own["weights"]

@@ -1,4 +1,4 @@
-"""`noise: false`: the same three reads without a mechanism. They protect nobody, and gate and ledger are told so."""
+"""The same three reads without a mechanism (`noise: false`): they protect no unit, as guard and ledger record."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ WHAT = {
 
 
 def told(name: str, ledger: Ledger) -> Ledger:
-    """The ledger with the read `name`, of which the gate was told before anything was read."""
+    """Enter the unprotected read `name` in the ledger, after reporting it to the budget guard."""
     current().unaccounted(name, WHAT[name], ledger)
     return ledger.unaccounted_read(name, WHAT[name])
 
 
 def of_silos(samples: PrivateSamples, silos: Sequence[str]) -> PrivateSamples:
-    """The samples that the named silos hold."""
+    """Return the samples that the named silos hold."""
     return samples.of_holders(unit_codes(silos))
 
 
 def plain_weights(
     silos: Sequence[str], gradients_at: GradientsAt, start: Weights, samples: PrivateSamples, params: Flexible
 ) -> Weights:
-    """The common weights after all rounds, of gradients as they are; who is in a batch is a public draw."""
+    """Train the common weights on unclipped gradients without noise; batches are sampled publicly."""
     asks = [
         _plain_ask(silo, of_silos(samples, [silo]), params.training.batch_size, start.size, params.seed)
         for silo in sorted(silos)
@@ -53,18 +53,18 @@ def plain_weights(
 
 
 def plain_profile(samples: PrivateSamples, params: Flexible) -> Counts:
-    """The counts of codes."""
+    """Count the samples of each code."""
     return _total(code_counts(samples, len(params.classes)), len(params.classes))
 
 
 def plain_votes(samples: PrivateSamples, candidates: Candidates, params: Flexible) -> Float[np.ndarray, " text"]:
-    """The votes."""
+    """Sum the votes."""
     texts = len(candidates.label)
     return _total(joint_ballots(samples, candidates, ballot(texts, params)), texts)
 
 
 def plain_means(samples: PrivateSamples, params: Flexible) -> Float[np.ndarray, "code dim"]:
-    """The sums of embeddings, a code each."""
+    """Sum the embeddings of each code."""
     codes, dim = len(params.classes), samples.features.shape[1]
     return _total(class_sum_blocks(samples, codes), codes * dim).reshape(codes, dim)
 

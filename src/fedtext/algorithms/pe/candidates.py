@@ -1,7 +1,7 @@
-"""Candidates: the first ones (RANDOM_API) and variations of survivors (VARIATION_API).
+"""Candidates of Private Evolution: the first ones and variations of survivors (VARIATION_API).
 
-- The first candidates: public texts (PrE-Text), or texts that the generator writes (Aug-PE's RANDOM_API).
-- VARIATION_API: texts like their parents, by few-shot prompts or by mask filling; and what a candidate may become.
+The first candidates are public texts (PrE-Text), or texts that the generator writes (RANDOM_API of Aug-PE). Variations
+are written by few-shot prompts or by mask filling.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from fedtext.system.missing import nullable
 
 
 def public_texts(public: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
-    """`pe.population` public texts, each at most once if there are enough, classes in turn.
+    """Sample `pe.population` public texts, each at most once if there are enough, classes in turn.
 
     Returns:
         Columns `text`, `label`.
@@ -45,10 +45,10 @@ def public_texts(public: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
 
 
 def random_texts(generator: Generator, public: pd.DataFrame, evolution: Pe, chunking: Chunking) -> pd.DataFrame:
-    """RANDOM_API: about `pe.population` texts, classes in turn, prompted with public samples.
+    """Generate about `pe.population` texts, classes in turn, prompted with public samples (RANDOM_API).
 
-    With classes a prompt shows public samples that are labelled with its own. A class without enough of them is asked
-    for by its name alone, as Aug-PE asks: samples of anything else draw the texts away from the class.
+    With classes, a prompt shows public samples of its own class. A class without enough of them is prompted by its name
+    alone, as in Aug-PE: samples of another class would draw the texts away from it.
 
     Returns:
         Columns `text`, `label`; no empty text.
@@ -71,7 +71,7 @@ def random_texts(generator: Generator, public: pd.DataFrame, evolution: Pe, chun
 
 
 def first_prompts(public: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
-    """What RANDOM_API asks: columns `prompt_id`, `prompt`, `label`, one row a text."""
+    """Build the prompts of RANDOM_API: columns `prompt_id`, `prompt`, `label`, one row per text."""
     form, rng = prompt_form(evolution.sampler), stream(evolution.seed, "prompts", "start")
     count, classes = evolution.population, evolution.classes
     if evolution.labels:
@@ -95,7 +95,7 @@ def variations(
     evolution: Pe,
     chunking: Chunking,
 ) -> pd.DataFrame:
-    """`count` variations of every parent, parent by parent; some may be empty.
+    """Write `count` variations of every parent, parent by parent; some may be empty.
 
     Returns:
         Columns `text`, `label`, `parent` (row of `parents`).
@@ -118,13 +118,13 @@ def variations(
 
 
 def next_population(survivors: pd.DataFrame, varied: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
-    """The next candidates: the variations, in Aug-PE after the survivors themselves; an empty variation is left out.
+    """Return the next candidates: the non-empty variations, in Aug-PE after the survivors themselves.
 
     Returns:
         Columns `text`, `label`.
 
     Raises:
-        ValueError: there is none: the next round would be asked, and pay, about nothing.
+        ValueError: there is none: the next round would spend its privacy cost on no candidate.
     """
     new = varied.loc[varied["text"] != "", ["text", "label"]]
     parts = [survivors[["text", "label"]], new] if evolution.keeps_parents else [new]
@@ -142,9 +142,9 @@ def lookahead_mean(
     varied_embeddings: Float[np.ndarray, "variation dim"],
     parent: Int[np.ndarray, " variation"],
 ) -> Float[np.ndarray, "candidate dim"]:
-    """What is voted on with `lookahead`: the direction of the mean embedding of each candidate's variations.
+    """Compute the vectors that are voted on with `lookahead`: the unit mean embedding of each candidate's variations.
 
-    A candidate whose variations are all empty stands for itself.
+    A candidate whose variations are all empty keeps its own embedding.
     """
     sums = np.zeros(candidate_embeddings.shape)
     np.add.at(sums, parent, varied_embeddings)
@@ -154,9 +154,9 @@ def lookahead_mean(
 
 
 def variation_prompts(parents: pd.DataFrame, form: PromptForm, rng: np.random.Generator) -> pd.DataFrame:
-    """A prompt for every parent: it is shown last, after distinct others of its class, where the model looks most.
+    """Build a prompt for every parent, which is shown last, after distinct other texts of its class.
 
-    Where a class has too few distinct texts, the parent fills the places.
+    A model attends most to the last example. Where a class has too few distinct texts, the parent fills the places.
 
     Returns:
         Columns `prompt_id`, `prompt`, `label`.
@@ -184,7 +184,7 @@ def _prompted(
     evolution: Pe,
     chunking: Chunking,
 ) -> list[str]:
-    """`count` texts of the generator for every parent's prompt, with adaptive length if asked."""
+    """Generate `count` texts for every parent's prompt, with adaptive length if the parameters say so."""
     rng = stream(evolution.seed, "variation prompts", stage)
     varied = few_shot.sampled_texts(
         generator,
@@ -209,7 +209,7 @@ def adapted_lengths(
     chunking: Chunking,
     rng: np.random.Generator,
 ) -> list[int]:
-    """Aug-PE's adaptive text length: the parent's plus Gaussian noise of `spread` tokens, within the chunk's bounds."""
+    """Sample Aug-PE's adaptive lengths: the parent's plus normal noise of `spread` tokens, within chunk bounds."""
     drawn = np.rint(np.asarray(parent_lengths) + spread * rng.standard_normal(len(parent_lengths)))
     lengths: list[int] = np.clip(drawn, chunking.min_tokens, chunking.length).astype(int).tolist()
     return lengths

@@ -1,4 +1,4 @@
-"""What Private Evolution asks a client to exchange (the row of Table 2)."""
+"""Communication of Private Evolution per client (the row of Table 2)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fedtext.privacy.plan import expected_exchanges
 
 
 def communication(evolution: Pe, privacy: Privacy, population: int, *, embedding_dim: int) -> Exchange:
-    """Every round: the embeddings of the candidates (or of what they may become) down, one vote count each up."""
+    """Compute a client's traffic: in each round the embeddings that are voted on down, one vote count for each up."""
     return Exchange(
         variant=evolution.form,
         down_floats=evolution.population * embedding_dim,

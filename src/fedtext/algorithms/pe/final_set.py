@@ -1,7 +1,6 @@
-"""The synthetic data set after the rounds: survivors expanded, or all texts put together.
+"""Private Evolution's synthetic data set: survivors expanded by few-shot prompts, or all generated texts.
 
-- After the rounds: the survivors as seeds of the few-shot prompts that expand them to a data set.
-- After the rounds: all that the model wrote, as WASP's paper runs Aug-PE and PrE-Text, as a data set.
+The paper of WASP runs Aug-PE and PrE-Text in the second way.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from fedtext.seeding import stream
 
 
 def seed_prompts(public: pd.DataFrame, survivors: Sequence[pd.DataFrame], evolution: Pe) -> pd.DataFrame:
-    """Prompts of the final set: three distinct survivors of any round each, of the prompt's class.
+    """Build the prompts of the final set, each with three distinct survivors of its class from any round.
 
-    A class with fewer distinct survivors than a prompt shows borrows public texts.
+    A class with fewer distinct survivors than a prompt shows is filled up with public texts.
 
     Returns:
         Columns `prompt_id`, `prompt`, `label`, classes in turn.
@@ -37,16 +36,16 @@ def seed_prompts(public: pd.DataFrame, survivors: Sequence[pd.DataFrame], evolut
 
 
 def accumulated(candidates: Sequence[pd.DataFrame], evolution: Pe) -> pd.DataFrame:
-    """Candidates of all rounds and the variations of the last survivors, each text once in its class, the newest first.
+    """Collect all rounds' candidates and the last survivors' variations, each text once per class, the newest first.
 
-    Classes take turns, so that whatever first part of the table is kept has about as many texts of each.
+    Classes take turns, so that any first part of the table has about as many texts of each.
 
     A survivor that Aug-PE keeps beside its variations counts for the round that wrote it. PrE-Text's first candidates
     are public texts, which no model wrote: they are left out.
 
     Args:
-        candidates: Columns `text`, `label`, of round 1, 2, ..., and of what follows the last vote.
-        evolution: Says whether the first candidates were written.
+        candidates: Columns `text`, `label`, of round 1, 2, ..., and of the variations after the last vote.
+        evolution: Says whether the first candidates were generated.
 
     Returns:
         Columns `text`, `label`, `round`, `prompt_id`.

@@ -1,7 +1,7 @@
-"""The nearest-neighbours histogram: how private samples vote, and which candidates survive.
+"""The nearest-neighbour histogram: the votes of private samples, and the candidates that survive.
 
-- The vote: every private sample for its nearest candidate, one clipped ballot a unit, one noised sum a round.
-- From a noised histogram to the candidates that survive: post-processing of released values alone.
+Every private sample votes for its nearest candidate. A unit sends one clipped ballot, and a round releases one noisy
+sum. The selection of survivors is post-processing of released values.
 """
 
 from __future__ import annotations
@@ -33,12 +33,15 @@ def noised_histogram(
     ledger: Ledger,
     key: NoiseKey,
 ) -> tuple[Float[np.ndarray, " candidate"], Ledger]:
-    """DP_NN_HISTOGRAM: the noised sum of the asked units' ballots, and the ledger that paid for it.
+    """Release the noisy sum of the sampled units' ballots (DP_NN_HISTOGRAM).
 
     A unit with s samples casts s votes; its ballot is that histogram, scaled down to an L2 norm of at most
-    `pe.clip_norm`. So the sum's sensitivity is the clip, whatever a unit holds, and no bound is read
-    from the data. With `clip_norm` at a declared largest s no ballot of at most s votes is changed, which is the
-    papers' scaling of the noise by 'the maximum number of samples per client', declared instead of looked up.
+    `pe.clip_norm`. So the sum's sensitivity is the clip norm, whatever a unit holds, and no bound is read from the
+    data. With `clip_norm` at a declared largest s no ballot of at most s votes is changed. The papers scale the noise
+    by 'the maximum number of samples per client'; here that number is declared instead of read from the data.
+
+    Returns:
+        The noisy votes of each candidate, and the charged ledger.
     """
     candidates = Candidates(candidate_embeddings, candidate_label, np.ones(len(candidate_label), dtype=bool))
     cast = partial(nearest_histogram_blocks, clip_norm=UNCLIPPED)
@@ -54,11 +57,11 @@ def select_survivors(
     evolution: Pe,
     round_number: int,
 ) -> pd.DataFrame:
-    """This round's survivors, class by class, each with its `votes` (noised), in candidate order.
+    """Select this round's survivors, class by class, with their noisy `votes`, in candidate order.
 
-    `probability` draws with replacement in proportion to the votes above the threshold, `rank` takes the candidates
-    with the most votes, the first of equals. Where no vote of a class exceeds the threshold, nothing is known of it,
-    and every candidate is equally likely.
+    `probability` samples with replacement in proportion to the votes above the threshold; `rank` takes the candidates
+    with the most votes, the first of equals. Where no vote of a class exceeds the threshold, every candidate is equally
+    likely.
 
     Returns:
         Columns `text`, `label`, `votes`.
@@ -86,7 +89,7 @@ def select_survivors(
 
 
 def weights(votes: Float[np.ndarray, " candidate"], threshold: float) -> Float[np.ndarray, " candidate"]:
-    """What is left of the votes above the threshold H, as shares of one; equal shares if nothing is."""
+    """Return each candidate's share of the votes above the threshold H; equal shares if there are none."""
     above = np.maximum(votes - threshold, 0.0)
     total = above.sum()
     return np.asarray(above / total) if total > 0 else np.full(len(votes), 1.0 / len(votes))
@@ -100,10 +103,10 @@ def next_state(
     survivors: pd.DataFrame,
     evolution: Pe,
 ) -> dict[str, Any]:
-    """State after a round: its number, and figures made of released values.
+    """Return the state after a round: its number, and statistics of released values.
 
-    Rounds have no released score: the votes of a histogram always add up to what the units cast, however good the
-    candidates are, so they rank candidates within a round and say nothing between rounds.
+    Rounds have no released score: a histogram's votes always sum to the number of votes cast, however good the
+    candidates are, so they rank candidates within a round and do not compare rounds.
     """
     return {
         "round": state["round"] + 1,

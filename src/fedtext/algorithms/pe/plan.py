@@ -1,4 +1,4 @@
-"""What a run plans to release, at which noise, and which declarations fit which form."""
+"""Private Evolution's planned releases with their noise, and the check of the privacy declaration against the form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fedtext.privacy.ledger import Ledger
 
 
 def planned_query(evolution: Pe, privacy: Privacy, population: int, round_number: int) -> Query:
-    """The round's histogram of votes, over as many candidates as the population is meant to have."""
+    """Plan the round's histogram of votes, over as many candidates as the declared population."""
     return Query(
         name="pe.histogram",
         round=round_number,
@@ -23,11 +23,11 @@ def planned_query(evolution: Pe, privacy: Privacy, population: int, round_number
 
 
 def planned_ledger(population: int, evolution: Pe, privacy: Privacy) -> Ledger:
-    """An empty ledger for `population` units, before any private text is embedded.
+    """Return an empty ledger for `population` units, before any private text is embedded.
 
     Raises:
-        BudgetExceeded: one histogram a round would overdraw the run's budget.
-        ValueError: the declaration does not fit `pe.form`, or means nothing for so many units.
+        BudgetExceeded: one histogram per round would overdraw the run's budget.
+        ValueError: the declaration does not fit `pe.form`, or is invalid for this population.
     """
     plan.validate_holders(privacy, parameter="pe.form", value=evolution.form, central="aug_pe", federated="pre_text")
     queries = [planned_query(evolution, privacy, population, t) for t in range(1, evolution.rounds + 1)]

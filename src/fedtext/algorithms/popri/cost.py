@@ -1,4 +1,4 @@
-"""What POPri asks a client to exchange (the row of Table 2)."""
+"""Communication of POPri per client (the row of Table 2)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from fedtext.privacy.plan import expected_exchanges
 
 
 def communication(popri: Popri, privacy: Privacy, population: int, *, embedding_dim: int) -> Exchange:
-    """What one client exchanges under `popri.scoring`.
+    """Compute what one client receives and sends under `popri.scoring`.
 
-    A scoring that ballots every round sends all K x J candidates' embeddings down and one score each up. A single
+    A scoring with ballots in every round sends all K x J candidates' embeddings down and one score each up. A single
     release sends nothing down, and the mean features up, once.
     """
     scoring = scoring_of(popri)

@@ -1,4 +1,4 @@
-"""What a run plans to release, at which noise, and which declarations fit which variant."""
+"""POPri's planned releases with their noise, and the check of the privacy declaration against the variant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CLIP_NORM = 1.0  # section 3.1: 'We clip this vector to a norm of 1'
 
 
 def planned_query(popri: Popri, privacy: Privacy, population: int, *, embedding_dim: int, round_number: int) -> Query:
-    """What the clients are asked in a round, or once, in round 0, with a scoring that needs a single release."""
+    """Plan the query of a round, or with a scoring by a single release the query of round 0."""
     scoring = scoring_of(popri)
     return Query(
         name=scoring.release,
@@ -29,11 +29,11 @@ def planned_query(popri: Popri, privacy: Privacy, population: int, *, embedding_
 
 
 def planned_ledger(population: int, popri: Popri, privacy: Privacy, *, embedding_dim: int) -> Ledger:
-    """An empty ledger for `population` units, before any private text is embedded.
+    """Return an empty ledger for `population` units, before any private text is embedded.
 
     Raises:
         BudgetExceeded: the run's planned releases would overdraw its budget.
-        ValueError: the declaration does not fit `popri.variant`, or means nothing for so many units.
+        ValueError: the declaration does not fit `popri.variant`, or is invalid for this population.
     """
     plan.validate_holders(
         privacy, parameter="popri.variant", value=popri.variant, central="central", federated="federated"

@@ -1,8 +1,4 @@
-"""POPri's releases: one that serves every round, or one sum of ballots a round.
-
-- The one release that serves every round.
-- A release every round: the asked units score the round's candidates, and the sum of their ballots is noised.
-"""
+"""POPri's releases: the mean features once for all rounds, or one noisy sum of ballots per round."""
 
 from __future__ import annotations
 
@@ -31,24 +27,27 @@ from fedtext.voting.tally import Ballot, Candidates, noised_tally
 def release_private_mean(
     query: Query, samples: PrivateSamples, popri: Popri, ledger: Ledger, key: NoiseKey
 ) -> tuple[Float[np.ndarray, "class feature"], Ledger]:
-    """One release that serves every round: each class's mean features, noised once.
+    """Release each class's mean features once, with noise, for all rounds.
 
-    A unit sends its mean of phi over its samples, each sample in the block of its class (norm <= 1 by convexity), so
-    the joint vector over classes has sensitivity 1. With declared classes phi carries one constant coordinate (and is
-    scaled by 1/sqrt 2): its released sum stands for the class size, which is never read exactly. Without, the sum is
-    divided by the public number of units that were to be expected.
+    A unit sends the mean of phi over its samples, each sample in the block of its class (norm <= 1 by convexity), so
+    the joint vector over classes has sensitivity 1. With declared classes phi has one constant coordinate (and is
+    scaled by 1/sqrt 2): its released sum estimates the class size, which is never read exactly. Without classes the sum
+    is divided by the public expected number of units.
+
+    Returns:
+        The noisy mean features of each class, and the charged ledger.
     """
     asked = replace(query, public_digest=_features_told(popri), draw=(popri.model_dump_json(), ""))
     total, charged = release_noisy_sum(asked, partial(sent_blocks, popri=popri), samples, ledger, key)
     sums = total.reshape(len(popri.classes), -1)
     if not popri.labels:
         return sums / expected_units(ledger), charged
-    floor = summed_stddev(charged)  # a class lost in the noise is not divided by next to nothing, or less
+    floor = summed_stddev(charged)  # a class size below the noise level is replaced by it
     return sums[:, :-1] / np.maximum(sums[:, -1:], floor), charged
 
 
 def _features_told(popri: Popri) -> str:
-    """What the clients are told to send: the parameters of the feature map, and no others, name coins and noise."""
+    """Return the feature map's parameters, and no others: they identify rounding randomness and noise."""
     of_words = (popri.word_buckets, popri.word_share) if single_release(popri).words else ()
     return repr((popri.scoring, popri.random_features, popri.bandwidth, popri.seed, tuple(popri.labels), *of_words))
 
@@ -62,7 +61,7 @@ def _sent_features(seen: Float[np.ndarray, "sample seen"], popri: Popri) -> Floa
 
 
 def sent_blocks(held: PrivateSamples, popri: Popri, block: int = 256) -> Iterator[Block]:
-    """What each unit that holds samples hands to the sum."""
+    """Yield what each unit that holds samples contributes to the sum."""
     present = np.unique(held.unit)
     means = client_mean_blocks(
         held.features,
@@ -86,10 +85,13 @@ def score_by_ballots(
     ledger: Ledger,
     key: NoiseKey,
 ) -> tuple[Float[np.ndarray, " candidate"], Ledger]:
-    """Algorithm 1 lines 15-20: the asked units score this round's candidates; one noised sum of clipped ballots.
+    """Score this round's candidates by one noisy sum of the sampled units' clipped ballots (Algorithm 1, lines 15-20).
 
-    `query` is the round's (`planned_query`). Candidates are in prompt order, `popri.responses` successive ones a
-    prompt. An empty one (a row of zeros) is not voted on, takes no part of a ballot's clip norm, and scores zero.
+    `query` is the round's (`planned_query`). Candidates are in prompt order, with `popri.responses` successive ones per
+    prompt. An empty candidate (a row of zeros) gets no vote, uses no part of a ballot's clip norm, and scores zero.
+
+    Returns:
+        A score for each candidate, and the charged ledger.
     """
     scoring = every_round(popri)
     candidates = Candidates(candidate_embeddings, candidate_label, scoring.voted_on(candidate_embeddings))

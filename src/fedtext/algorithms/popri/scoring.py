@@ -1,14 +1,13 @@
 """How POPri scores candidates: by ballots in every round, or by one release for all rounds.
 
-- How candidates get their scores: what a scoring releases, how wide that is, and what it makes of it.
-- Scorings by one release: the clients' mean features, noised once, score the candidates of every round.
-- The scorings by the names that `popri.scoring` gives them.
+A scoring defines what is released, how wide that is, and how it becomes scores. `popri.scoring` selects one by name.
 
-Scorings by ballots: every round the asked clients score its candidates, and the sum of their ballots is noised.
+By one release: the clients' mean features, released once with noise, score the candidates of every round.
 
-Such scores say what is best within a round, but not how good the round is: histograms sum to the number of votes,
-centred ballots to zero, and a ballot of many cosines is clipped to norm 1, so that their level cancels and a round of
-equal texts scores highest.
+By ballots: in every round the sampled clients score its candidates, and the sum of their ballots gets noise. Such
+scores rank the candidates within a round, but do not measure how good the round is. Histograms sum to the number of
+votes and centred ballots to zero. A ballot of many cosines is clipped to norm 1, so that their level cancels and a
+round of equal texts scores highest.
 """
 
 from __future__ import annotations
@@ -34,16 +33,16 @@ from fedtext.voting.witness import random_features, witness_scores
 
 @dataclass(frozen=True)
 class SingleRelease:
-    """What the `witness_*` and `mean_embedding` share; not in the paper (decisions 2 and 18).
+    """Scoring by one release, shared by `witness_*` and `mean_embedding`; not in the paper (decisions 2 and 18).
 
     Attributes:
-        words: Whether hashed words stand beside these features, two parts under one norm.
+        words: Whether features have a second part of hashed words, both parts under one norm.
         random: Whether the features phi are random Fourier features of the unit embeddings, or the embeddings.
-        witness: Whether a candidate's score is the witness function's, which takes the mean over the candidates off,
+        witness: Whether a candidate's score is the MMD witness function, which subtracts the mean over the candidates,
             or the plain inner product with the release.
-        release: The release's name.
-        first_round: The round that the release is made in: before the first.
-        non_negative: Whether no feature is below 0: embeddings' and random features' are of either sign.
+        release: Name of the release.
+        first_round: Round of the release: before the first.
+        non_negative: Whether no feature is below 0; embeddings and random features have either sign.
     """
 
     random: bool
@@ -54,21 +53,22 @@ class SingleRelease:
     non_negative: ClassVar[bool] = False
 
     def width(self, popri: Popri, embedding_dim: int) -> int:
-        """Numbers that a client sends: its mean features; with classes a block each, and one for the class's size."""
+        """Return how many numbers a client sends: mean features; with classes, per class, and one for its size."""
         features = popri.random_features if self.random else embedding_dim
         features += popri.word_buckets if self.words else 0
         return (features + bool(popri.labels)) * len(popri.classes)
 
     def told(self, popri: Popri, embedding_dim: int) -> int:
-        """Numbers that a client is sent: none, for encoder and feature seed are public and ahead of the run."""
+        """Return how many numbers a client receives: none, as encoder and feature seed are public and fixed."""
         return 0
 
     def seen(
         self, texts: Sequence[str], embeddings: Float[np.ndarray, "text dim"], popri: Popri
     ) -> Float[np.ndarray, "text seen"]:
-        """What features are made of: the embeddings, with words the texts' grams beside them, and how many columns.
+        """Return the features' inputs: embeddings, and with `words` the texts' grams and how many columns these are.
 
-        That number, in every row's last place, lets rows be told apart again: long texts have more grams than short.
+        That number, in every row's last column, allows rows to be split again: long texts have more grams than short
+        ones.
         """
         if not self.words:
             return embeddings
@@ -78,9 +78,9 @@ class SingleRelease:
         return joined
 
     def features(self, seen: Float[np.ndarray, "text seen"], popri: Popri) -> Float[np.ndarray, "text feature"]:
-        """Phi of the witness function, of norm at most 1 where the embeddings are unit vectors or zeros.
+        """Compute the witness function's phi, of norm at most 1 for embeddings that are unit vectors or zeros.
 
-        Meaning and words have the shares `1 - popri.word_share` and `popri.word_share` of its square.
+        Embeddings and words have the shares `1 - popri.word_share` and `popri.word_share` of its squared norm.
         """
         if not self.words:
             return self._of_meaning(seen, popri)
@@ -93,11 +93,11 @@ class SingleRelease:
         return joined
 
     def word_seed(self, popri: Popri) -> int:
-        """The public seed of the words' hash."""
+        """Return the public seed of the word hash."""
         return derived_seed(popri.seed, "words")
 
     def of_words(self, mean: Float[np.ndarray, " feature"], popri: Popri) -> Float[np.ndarray, " bucket"]:
-        """The words' part of mean features, of the size that `fedtext.embedding.words.bucket_features` gives it."""
+        """Return the word part of mean features, on the scale of `fedtext.embedding.words.bucket_features`."""
         part: np.ndarray = mean[-popri.word_buckets :] / np.sqrt(popri.word_share)
         return part
 
@@ -114,7 +114,7 @@ class SingleRelease:
     def scores(
         self, phi: Float[np.ndarray, "candidate feature"], mean: Float[np.ndarray, " feature"]
     ) -> Float[np.ndarray, " candidate"]:
-        """What one class's released mean says of that class's candidates."""
+        """Score one class's candidates by that class's released mean."""
         if self.witness:
             return witness_scores(phi, mean)
         products: np.ndarray = phi @ mean
@@ -128,10 +128,11 @@ class SingleRelease:
         released: Float[np.ndarray, "class feature"],
         popri: Popri,
     ) -> float:
-        """How good a round's candidates are by released values alone; larger is better, and rounds compare.
+        """Compute the quality of a round's candidates from released values alone; larger is better, across rounds too.
 
-        With the witness, minus the squared distance between released and candidate mean features (an MMD^2, up to the
-        noise's constant), averaged over classes; without, the mean score of the candidates. None of them is empty.
+        With the witness it is minus the squared distance between released and candidate mean features (an MMD^2, up to
+        the noise's constant), averaged over classes; without it, the mean score of the candidates. No candidate is
+        empty.
         """
         if not self.witness:
             return float(scores.mean())
@@ -141,11 +142,11 @@ class SingleRelease:
 
 
 class EveryRound(ABC):
-    """A ballot a unit and round, with a number for each of the round's K x J candidates.
+    """Scoring by one ballot per unit and round, with a number for each of the round's K x J candidates.
 
     Attributes:
-        release: The releases' name.
-        first_round: The round of the first of them.
+        release: Name of the releases.
+        first_round: Round of the first release.
         non_negative: Whether no ballot has a number below 0.
     """
 
@@ -154,16 +155,16 @@ class EveryRound(ABC):
     non_negative: ClassVar[bool] = False
 
     def width(self, popri: Popri, embedding_dim: int) -> int:
-        """Numbers that a client sends in a round: one a candidate."""
+        """Return how many numbers a client sends in a round: one per candidate."""
         return popri.prompts * popri.responses
 
     def told(self, popri: Popri, embedding_dim: int) -> int:
-        """Numbers that a client is sent in a round: the candidates' embeddings."""
+        """Return how many numbers a client receives in a round: the candidates' embeddings."""
         return self.width(popri, embedding_dim) * embedding_dim
 
     @abstractmethod
     def voted_on(self, candidates: Float[np.ndarray, "candidate dim"]) -> Bool[np.ndarray, " candidate"]:
-        """Candidates that ballots have a number for other than zero."""
+        """Return a mask of the candidates for which ballots may have a nonzero number."""
 
     @abstractmethod
     def ballots(
@@ -174,7 +175,7 @@ class EveryRound(ABC):
         candidates: Float[np.ndarray, "candidate dim"],
         popri: Popri,
     ) -> Iterator[Float[np.ndarray, "unit candidate"]]:
-        """Unclipped ballots of `units` units on one class's candidates, in blocks of units."""
+        """Yield unclipped ballots of `units` units on one class's candidates, in blocks of units."""
 
     def projected(
         self,
@@ -183,18 +184,18 @@ class EveryRound(ABC):
         label: Int[np.ndarray, " candidate"],
         popri: Popri,
     ) -> Float[np.ndarray, " candidate"]:
-        """Noisy scores on the span that noiseless ones have, free of charge; as they are where there is none."""
+        """Project noisy scores on the span of noiseless ones (post-processing), or return them where there is none."""
         return scores
 
 
 @dataclass(frozen=True)
 class Histogram(EveryRound):
-    """`nearest_histogram`: a unit's samples vote for the nearest candidate, and pass empty ones over."""
+    """`nearest_histogram`: each sample of a unit votes for the nearest non-empty candidate."""
 
     non_negative: ClassVar[bool] = True
 
     def voted_on(self, candidates: Float[np.ndarray, "candidate dim"]) -> Bool[np.ndarray, " candidate"]:
-        """See EveryRound."""
+        """Implement EveryRound."""
         return written(candidates)
 
     def ballots(
@@ -205,7 +206,7 @@ class Histogram(EveryRound):
         candidates: Float[np.ndarray, "candidate dim"],
         popri: Popri,
     ) -> Iterator[Float[np.ndarray, "unit candidate"]]:
-        """See EveryRound."""
+        """Implement EveryRound."""
         return nearest_histogram_blocks(features, unit, units, candidates, clip_norm=UNCLIPPED)
 
 
@@ -213,16 +214,16 @@ class Histogram(EveryRound):
 class Cosines(EveryRound):
     """`mean_cosine` and `mean_cosine_centred` (Algorithm 4): a unit's mean cosine with every candidate.
 
-    An empty candidate is seen at the centre of its prompt, where it scores zero.
+    An empty candidate is placed at the centre of its prompt, where it scores zero.
 
     Attributes:
-        centred: Whether `popri.centre` is taken from a ballot before it is clipped.
+        centred: Whether `popri.centre` is subtracted from a ballot before it is clipped.
     """
 
     centred: bool
 
     def voted_on(self, candidates: Float[np.ndarray, "candidate dim"]) -> Bool[np.ndarray, " candidate"]:
-        """See EveryRound."""
+        """Implement EveryRound."""
         return np.ones(len(candidates), dtype=bool)
 
     def ballots(
@@ -233,7 +234,7 @@ class Cosines(EveryRound):
         candidates: Float[np.ndarray, "candidate dim"],
         popri: Popri,
     ) -> Iterator[Float[np.ndarray, "unit candidate"]]:
-        """See EveryRound."""
+        """Implement EveryRound."""
         return score_blocks(
             client_means(features, unit, units),
             self._blanks_at_the_centre(candidates, popri),
@@ -249,7 +250,7 @@ class Cosines(EveryRound):
         label: Int[np.ndarray, " candidate"],
         popri: Popri,
     ) -> Float[np.ndarray, " candidate"]:
-        """Class by class on the span of the candidates' embeddings; most of the noise is gone."""
+        """Project each class's scores on the span of its candidates' embeddings, which removes most of the noise."""
         projected = np.empty_like(scores)
         for c in np.unique(label):
             own = label == c
@@ -265,12 +266,12 @@ class Cosines(EveryRound):
     def _blanks_at_the_centre(
         self, candidates: Float[np.ndarray, "candidate dim"], popri: Popri
     ) -> Float[np.ndarray, "candidate dim"]:
-        """Candidates, the empty ones moved to the mean that centring subtracts: they score zero and move no mean."""
+        """Move empty candidates to the mean that centring subtracts: they score zero and shift no mean."""
         centre, full = self._centre(popri), written(candidates)
         if centre == "none" or full.all():
             return candidates
         group = len(candidates) if centre == "all" else popri.responses
-        sums = candidates.reshape(-1, group, candidates.shape[1]).sum(axis=1)  # the rows of empty texts are zeros
+        sums = candidates.reshape(-1, group, candidates.shape[1]).sum(axis=1)  # rows of empty texts are zeros
         means = sums / np.maximum(full.reshape(-1, group).sum(axis=1), 1)[:, None]
         return np.where(full[:, None], candidates, np.repeat(means, group, axis=0))
 
@@ -289,19 +290,19 @@ SCORINGS: dict[str, Scoring] = {
 
 
 def scoring_of(popri: Popri) -> Scoring:
-    """The scoring that the run asks for."""
+    """Return the scoring that `popri.scoring` names."""
     return SCORINGS[popri.scoring]
 
 
 def single_release(popri: Popri) -> SingleRelease:
-    """The same where one release serves every round; the graph has no other node that asks (pipelines.popri)."""
+    """Return the scoring for graphs with one release for all rounds (pipelines.popri)."""
     scoring = scoring_of(popri)
     assert isinstance(scoring, SingleRelease)
     return scoring
 
 
 def every_round(popri: Popri) -> EveryRound:
-    """The same where every round has its ballots; the graph has no other node that asks (pipelines.popri)."""
+    """Return the scoring for graphs with ballots in every round (pipelines.popri)."""
     scoring = scoring_of(popri)
     assert isinstance(scoring, EveryRound)
     return scoring

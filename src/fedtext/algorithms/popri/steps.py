@@ -1,12 +1,8 @@
-"""The public steps of a round and of the final set: prompts, scores from the release, pairs, selection.
+"""POPri's public steps: prompts, scores from the release, preference pairs, loop state, final selection, word guidance.
 
-- The classes of conditional generation.
-- What one round hands to the next, early stopping, and which adapter makes the final set.
-
-Guidance by words (ours): the final texts' words follow the release, class by class.
-
-The generator multiplies the probability of each word that it could write next by a power of how many times as often the
-release wants it (`fedtext.embedding.words`). So the release steers every word, not only the choice among texts.
+Word guidance (ours): the final texts' words follow the release, class by class. The generator multiplies the
+probability of each possible next word by a power of the factor by which the word is too rare in written texts
+(`fedtext.embedding.words`). The release thus affects every word, not only the selection among texts.
 """
 
 from __future__ import annotations
@@ -33,16 +29,16 @@ from fedtext.voting.selection import herd
 
 
 def label_index(labels: Sequence[str | None], popri: Popri) -> Int[np.ndarray, " sample"]:
-    """Position of every label among the declared ones, -1 for others; all 0 when generation is unconditional."""
+    """Return each label's position among the declared ones, -1 for others; all 0 when generation is unconditional."""
     return class_index(label_codes(labels), popri.labels)
 
 
 def draw_prompts(
     public: pd.DataFrame, pool: Int[np.ndarray, " pool"], popri: Popri, stage: str, count: int
 ) -> pd.DataFrame:
-    """Algorithm 1 line 10: `count` prompts, each three distinct public samples drawn from `pool`, classes in turn.
+    """Sample `count` prompts of three distinct public samples from `pool`, classes in turn (Algorithm 1, line 10).
 
-    Where the generator wrote the public samples itself, from a description, they are not shown to it again.
+    Public samples that the generator wrote itself, from a description, are not shown to it again.
     """
     return few_shot.draw_prompts(
         public,
@@ -64,7 +60,7 @@ def score_by_release(
 ) -> Float[np.ndarray, " candidate"]:
     """Score candidates from the one release, class by class: the witness function, or the plain inner product.
 
-    Empty candidates count in no mean and score zero, which nobody reads.
+    Empty candidates count in no mean; their score is zero and never used.
     """
     scoring, full = single_release(popri), written(candidate_embeddings)
     phi = scoring.features(scoring.seen(texts, candidate_embeddings, popri), popri)
@@ -79,11 +75,11 @@ def score_by_release(
 def preference_pairs(
     prompts: pd.DataFrame, candidates: pd.DataFrame, scores: Float[np.ndarray, " candidate"], popri: Popri
 ) -> pd.DataFrame:
-    """Algorithm 1 lines 21-26: per prompt the best response and the one of rank l; empty candidates are left out."""
+    """Pair each prompt's best response with that of rank l, without empty candidates (Algorithm 1, lines 21-26)."""
     texts = candidates["text"].to_numpy()
     valid = texts != ""
     chosen, rejected = choose_pairs(scores, popri.responses, popri.rejected_rank, valid=valid)
-    differ = texts[chosen] != texts[rejected]  # duplicates keep their own scores, but teach nothing about each other
+    differ = texts[chosen] != texts[rejected]  # duplicates keep their own scores, but a pair of them is no preference
     chosen, rejected = chosen[differ], rejected[differ]
     prompt = prompts.set_index("prompt_id")["prompt"].loc[candidates["prompt_id"].to_numpy()[chosen]].to_numpy()
     return pd.DataFrame(
@@ -104,7 +100,7 @@ def matched_pool(
     popri: Popri,
     size: int,
 ) -> Int[np.ndarray, " pool"]:
-    """The `size` public samples whose mean features match the release best, all classes alike (kernel herding)."""
+    """Select `size` public samples whose mean features match the release best, all classes alike (kernel herding)."""
     scoring = single_release(popri)
     phi = scoring.features(scoring.seen(public_texts, public_embeddings, popri), popri)
     return herd(phi, released.mean(axis=0), min(size, len(public_embeddings)))
@@ -116,9 +112,9 @@ def final_selection(
     released: Float[np.ndarray, "class feature"] | None,
     popri: Popri,
 ) -> Int[np.ndarray, " kept"]:
-    """Rows of the final texts that become the synthetic data, never an empty one.
+    """Return the rows of the final texts that become the synthetic data, never an empty one.
 
-    With `oversample` they are those that, class by class, match the release best.
+    With `oversample` these are the texts that, class by class, match the release best.
     """
     valid = (texts["text"] != "").to_numpy()
     if released is None or popri.oversample == 1:
@@ -144,9 +140,9 @@ def next_state(
     pairs: pd.DataFrame,
     popri: Popri,
 ) -> dict[str, Any]:
-    """State after a round: its number, the released scores so far, and figures of the released candidates.
+    """Return the state after a round: its number, the released scores so far, and statistics of the candidates.
 
-    A round without candidates is one that was skipped because the run had stopped early: it has no score.
+    A round without candidates was skipped because the run had stopped early; it has no score.
     """
     full = written(candidate_embeddings)
     texts = candidates["text"].to_numpy()[full]
@@ -173,9 +169,9 @@ def released_score(
     released: Float[np.ndarray, "class feature"] | None,
     popri: Popri,
 ) -> float | None:
-    """How good this round's candidates are by released values alone; larger is better.
+    """Compute the quality of this round's candidates from released values alone; larger is better.
 
-    None without any text, and with ballots, which rank within a round only (scoring.every_round).
+    It is None without any text, and with ballots, which rank within a round only (`EveryRound`).
     """
     scoring, full = scoring_of(popri), written(candidate_embeddings)
     if not full.any() or not isinstance(scoring, SingleRelease) or released is None:
@@ -185,14 +181,14 @@ def released_score(
 
 
 def stopped_early(history: Sequence[float], popri: Popri) -> bool:
-    """Whether the released score has not improved for `popri.patience` rounds."""
+    """Return whether the released score has not improved for `popri.patience` rounds."""
     if popri.patience is None or len(history) <= popri.patience:
         return False
     return max(history[-popri.patience :]) <= max(history[: -popri.patience])
 
 
 def chosen_adapter(scored: Sequence[float | None], popri: Popri) -> int:
-    """Which adapter makes the final set, from the released score of each adapter's candidates (adapter 0 is untrained).
+    """Return the adapter for the final set, by the released score of each one's candidates (0 is untrained).
 
     An unscored last adapter is taken if the last scored one is the best: scores were still rising.
     """
@@ -209,16 +205,16 @@ def chosen_adapter(scored: Sequence[float | None], popri: Popri) -> int:
 def weighed_words(
     written: pd.DataFrame, known: Sequence[str], released: Float[np.ndarray, "class feature"], popri: Popri
 ) -> pd.DataFrame:
-    """What each word is to gain, in nats, for texts like those `written` to have the released words.
+    """Compute the log factor, in nats, for each word's frequency in texts like `written` to match the release.
 
     Args:
-        written: Columns `text` and `label`; empty texts count for nothing.
-        known: Public texts, whose words may be weighed as well.
-        released: As `fedtext.algorithms.popri.release.release_private_mean` gives it.
+        written: Columns `text` and `label`; empty texts are ignored.
+        known: Public texts, whose words may get a weight as well.
+        released: Result of `fedtext.algorithms.popri.release.release_private_mean`.
         popri: Classes, and how words are hashed.
 
     Returns:
-        Columns `word`, `anywhere`, `first` and `label`; most wanted words first.
+        Columns `word`, `anywhere`, `first` and `label`; words with the largest gain first.
     """
     texts, scoring = written[written["text"] != ""], single_release(popri)
     label, seed = label_index(nullable(texts["label"]), popri), scoring.word_seed(popri)
@@ -233,7 +229,7 @@ def weighed_words(
 
 
 def favoured_by(prompts: pd.DataFrame, words: pd.DataFrame, popri: Popri) -> list[WordWeights]:
-    """What each of the prompts favours: its class's words, `popri.word_guidance` times their weight."""
+    """Return the word weights of each prompt: those of its class, times `popri.word_guidance`."""
     if popri.word_guidance == 0:
         return []
     labels = nullable(words["label"])

@@ -1,4 +1,4 @@
-"""What WASP asks a unit to exchange."""
+"""Communication of WASP per unit."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from fedtext.privacy.plan import expected_exchanges
 
 
 def communication(wasp: Wasp, privacy: Privacy, population: int, *, embedding_dim: int) -> Exchange:
-    """A vote: the new texts' embeddings down, near and far votes on all texts so far up, both means over the votes.
+    """Compute a unit's traffic per vote, averaged over the votes: new texts' embeddings down, votes on all texts up.
 
-    With `single_release` nothing goes down and a sum a class goes up, once; with `random` nothing is exchanged.
+    With `single_release` nothing goes down and one sum per class goes up, once; with `random` nothing is exchanged.
     """
     votes = wasp.rounds - 1
     if wasp.votes == "random":

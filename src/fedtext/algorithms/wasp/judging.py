@@ -1,8 +1,8 @@
-"""How texts and models are judged: votes with noise, the scores, and the models' weights.
+"""Scores of texts and weights of models: votes with noise, and the state of the next round.
 
-- From released scores to the state of the next round: post-processing of released values alone.
-- Weights of the models (section 4.5), and how many texts of each class each writes next (section 4.3).
-- How units judge the texts so far: by near and far votes with noise, by one release for all rounds, or not at all.
+Units score the texts so far by noisy near and far votes, or by one release for all rounds; a baseline uses random
+scores. The released scores give the models' weights (section 4.5) and how many texts of each class each model writes
+next (section 4.3), by post-processing.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ from fedtext.voting.ballots import ballot_total, top_q_blocks
 from fedtext.voting.class_means import likeness
 from fedtext.voting.tally import Ballot, Candidates, joint_ballots, noised_tally
 
-BEST = 0.1  # of a class's texts, by a single release: a model's votes are its share of these
+BEST = 0.1  # share of a class's texts that count as votes for their model, with a single release
 SEEN = 2.0  # standard deviations of noise that the public total of votes must reach for sums to mean something
 
 
 def importance(
     votes: Float[np.ndarray, " model"], written: Int[np.ndarray, " model"], wasp: Wasp, *, seen: bool
 ) -> Float[np.ndarray, " model"]:
-    """w_k = (D_k's share of the votes) / (D_k's share of the texts), as shares that add up to 1.
+    """Compute the models' weights w_k = (D_k's share of the votes) / (D_k's share of the texts), with sum 1.
 
-    Sums below 0, which noise makes, count as 0. All weights are equal where no vote is above 0, where the votes are not
-    to be seen for the noise, and where the parameters say so. A model without texts has no votes.
+    Negative noisy sums count as 0. All weights are equal where no vote is above 0, where the votes are below their
+    noise, and where the parameters say so. A model without texts has no votes.
 
     Args:
-        votes: Near votes of each model's texts, noised.
-        written: Texts of each model.
-        wasp: Says what weights follow.
-        seen: Whether the votes stand out of their noise (`stand_out`).
+        votes: Noisy near votes of each model's texts.
+        written: Number of texts of each model.
+        wasp: The rule of the weights.
+        seen: Whether the votes exceed their noise (`stand_out`).
     """
     heard = np.where(written > 0, np.maximum(votes, 0.0), 0.0)
     if wasp.weighting == "uniform" or not seen or not heard.sum() > 0:
@@ -63,14 +63,14 @@ def importance(
 
 
 def stand_out(public_total: float, stddev: float) -> bool:
-    """Whether all votes together, of which the public number of units says how many there are, are above the noise."""
+    """Return whether the total of votes, known from the public number of units, exceeds the noise."""
     return public_total >= SEEN * stddev
 
 
 def votes_of_best(
     score: Float[np.ndarray, " text"], label: Int[np.ndarray, " text"], model: Int[np.ndarray, " text"], models: int
 ) -> Float[np.ndarray, " model"]:
-    """How many of the best tenth of every class each model wrote; of equal texts the first is the better."""
+    """Count how many of the best tenth of every class each model wrote; the first of equal texts ranks higher."""
     found = np.zeros(models)
     for c in np.unique(label):
         own = np.flatnonzero(label == c)
@@ -80,7 +80,7 @@ def votes_of_best(
 
 
 def counts(weight: Float[np.ndarray, " model"], wasp: Wasp, round_number: int) -> Int[np.ndarray, "model class"]:
-    """How many texts of each class each model writes in a round: N_k = (N/T) w_k, rounded so that nothing is lost.
+    """Compute how many texts of each class each model writes in a round: N_k = (N/T) w_k, rounded to keep the total.
 
     Classes take turns through all models and rounds, so that they differ by one text at most.
     """
@@ -99,12 +99,12 @@ Scores = Float[np.ndarray, "part candidate"]  # as `Wasp.parts`
 
 
 def candidates_of(embeddings: Float[np.ndarray, "candidate dim"], label: Int[np.ndarray, " candidate"]) -> Candidates:
-    """All texts so far; an empty one gets no vote."""
+    """Return all texts so far as candidates; an empty one gets no vote."""
     return Candidates(embeddings, label, written(embeddings))
 
 
 def top_q_ballot(candidates: int, wasp: Wasp) -> Ballot:
-    """A unit's ballot: near votes, beside far ones where there are any, as wide blocks as memory allows."""
+    """Return a unit's ballot: near votes and any far votes, in blocks as wide as memory allows."""
     block = max(1, CELLS // max(len(wasp.parts) * candidates, 1))
     cast = partial(top_q_blocks, votes=wasp.votes_per_record, block=block)
     return Ballot({part: partial(cast, furthest=part == "far") for part in wasp.parts}, settings=_told(wasp))
@@ -113,7 +113,7 @@ def top_q_ballot(candidates: int, wasp: Wasp) -> Ballot:
 def noised_votes(
     query: Query, samples: PrivateSamples, candidates: Candidates, wasp: Wasp, ledger: Ledger, key: NoiseKey
 ) -> tuple[Scores, Ledger]:
-    """The release of a round: near and far votes (Algorithm 1, lines 7-8), and the ledger that paid for them."""
+    """Release a round's near and far votes (Algorithm 1, lines 7-8); also return the charged ledger."""
     tally = noised_tally(query, top_q_ballot(len(candidates.label), wasp), candidates, samples, ledger, key)
     return np.stack([tally.scores[part] for part in wasp.parts]), tally.ledger
 
@@ -127,7 +127,7 @@ def noised_model_sums(
     ledger: Ledger,
     key: NoiseKey,
 ) -> NoisySum:
-    """The models' near votes, added up by the units themselves, and the ledger that paid for them."""
+    """Release the near votes of each model, summed by the units themselves, with the charged ledger."""
     ballot, writer = top_q_ballot(len(model), wasp), np.eye(query.dim)[model]
 
     def sums(held: PrivateSamples) -> Iterator[Block]:
@@ -140,7 +140,7 @@ def noised_model_sums(
 
 
 def plain_votes(samples: PrivateSamples, candidates: Candidates, wasp: Wasp) -> Scores:
-    """The clipped votes without noise: no mechanism, so whoever asks must say so to gate and ledger."""
+    """Sum the clipped votes without noise: no mechanism, so the caller must report it to budget guard and ledger."""
     total = np.zeros(len(wasp.parts) * len(candidates.label))
     for block in joint_ballots(samples, candidates, top_q_ballot(len(candidates.label), wasp)):
         total += clip_rows(block.rows, clip_norm(wasp)).sum(axis=0)
@@ -148,12 +148,12 @@ def plain_votes(samples: PrivateSamples, candidates: Candidates, wasp: Wasp) -> 
 
 
 def random_scores(candidates: int, round_number: int, wasp: Wasp) -> Scores:
-    """A control: what the votes would say if they said nothing."""
+    """Return random scores, as a baseline."""
     return stream(wasp.seed, "random votes", round_number).random((len(wasp.parts), candidates))
 
 
 def _told(wasp: Wasp) -> str:
-    """What units are told beside the candidates."""
+    """Return the public inputs of units besides the candidates."""
     return repr(("top-q", wasp.votes_per_record, wasp.labels, wasp.clip_norm))
 
 
@@ -161,17 +161,17 @@ State = dict[str, Any]
 
 
 def label_index(candidates: pd.DataFrame, wasp: Wasp) -> Int[np.ndarray, " candidate"]:
-    """Position of each text's class among the declared ones."""
+    """Return the position of each text's class among the declared ones."""
     return class_index(label_codes(nullable(candidates["label"])), wasp.labels)
 
 
 def model_index(candidates: pd.DataFrame, names: Sequence[str]) -> Int[np.ndarray, " candidate"]:
-    """Position of each text's model among the sorted names."""
+    """Return the position of each text's model among the sorted names."""
     return np.searchsorted(np.asarray(names), candidates["model"].to_numpy(dtype=str))
 
 
 def round_counts(state: State, wasp: Wasp) -> dict[str, Int[np.ndarray, " class"]]:
-    """How many texts of each class each model writes in the round after this state."""
+    """Return how many texts of each class each model writes in the round after this state."""
     names = sorted(state["weights"])
     weight = np.array([state["weights"][name] for name in names])
     return dict(zip(names, counts(weight, wasp, state["round"] + 1), strict=True))
@@ -183,7 +183,7 @@ def scores_by_means(
     embeddings: Float[np.ndarray, "candidate dim"],
     wasp: Wasp,
 ) -> Float[np.ndarray, "part candidate"]:
-    """Near: the inner product with the class's released direction; far: the same with the other sign."""
+    """Score texts by the inner product with their class's released direction (near), and its negative (far)."""
     alike = likeness(embeddings, label_index(candidates, wasp), class_means)
     return np.stack([alike, -alike])[: len(wasp.parts)]
 
@@ -191,7 +191,7 @@ def scores_by_means(
 def weighed_by_votes(
     candidates: pd.DataFrame, scores: Float[np.ndarray, "part candidate"], ledger: Ledger, state: State, wasp: Wasp
 ) -> State:
-    """Weights by the near votes of each model's texts, if all votes together stand out of the noise in their sum."""
+    """Weight models by the near votes of their texts, if the total of votes exceeds the noise of the sum."""
     names = sorted(state["weights"])
     votes = np.bincount(model_index(candidates, names), weights=scores[NEAR], minlength=len(names))
     stddev = summed_stddev(ledger) * np.sqrt(len(candidates)) if ledger.releases else 0.0
@@ -201,7 +201,7 @@ def weighed_by_votes(
 def weighed_by_sums(
     candidates: pd.DataFrame, model_sums: Float[np.ndarray, " model"], ledger: Ledger, state: State, wasp: Wasp
 ) -> State:
-    """Weights by the models' sums that were released by themselves."""
+    """Weight models by their separately released sums."""
     stddev = summed_stddev(ledger) * np.sqrt(len(model_sums))
     return _next_state(candidates, model_sums, state, wasp, seen=stand_out(_public_total(ledger, wasp), stddev))
 
@@ -209,7 +209,7 @@ def weighed_by_sums(
 def weighed_by_best(
     candidates: pd.DataFrame, scores: Float[np.ndarray, "part candidate"], state: State, wasp: Wasp
 ) -> State:
-    """Weights by each model's share of the best tenth of every class."""
+    """Weight models by their share of the best tenth of every class."""
     names, full = sorted(state["weights"]), (candidates["text"] != "").to_numpy()
     label, model = label_index(candidates, wasp), model_index(candidates, names)
     votes = votes_of_best(scores[NEAR][full], label[full], model[full], len(names))
@@ -217,14 +217,14 @@ def weighed_by_best(
 
 
 def _public_total(ledger: Ledger, wasp: Wasp) -> float:
-    """What the near votes of all units add up to, if each is as large as its clip allows: no private number."""
+    """Return the total of near votes if each unit's ballot has its clip norm: no private number."""
     return expected_units(ledger) * ballot_total(wasp.votes_per_record) * clip_norm(wasp) / record_norm(wasp)
 
 
 def _next_state(
     candidates: pd.DataFrame, votes: Float[np.ndarray, " model"], state: State, wasp: Wasp, *, seen: bool
 ) -> State:
-    """The state handed on: round, weights, and for the report what led to them."""
+    """Return the next state: round, weights, and the inputs of the weights for the report."""
     names = sorted(state["weights"])
     full = candidates[candidates["text"] != ""]
     texts = np.bincount(model_index(full, names), minlength=len(names))

@@ -1,6 +1,6 @@
-"""What a run plans to release, in which rounds and at which noise, before a private value is read.
+"""WASP's planned releases, their rounds and noise, before a private value is read.
 
-With `top_q` there is a vote after every round but the last: nothing would be made of that one, so it is not cast.
+With `top_q` there is a vote after every round but the last, whose votes would not be used.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from fedtext.system.errors import InputError
 from fedtext.voting.ballots import ballot_norm, ballot_total
 
 VOTES, MODEL_SUMS, CLASS_MEANS = "wasp.votes", "wasp.model_sums", "wasp.class_means"
-SUMS_SHARE = 0.1  # of the budget, as squared shifts add up, where the models' sums are a release of their own
+SUMS_SHARE = 0.1  # share of the budget, in squared shifts, of the models' sums where they are a separate release
 MEANS_CLIP = 1.0  # norm of a record's embedding
 PUBLISHED_SENSITIVITY = 2.0  # 'Delta = 4' for near and far votes together: an L1 bound of either (Appendix D)
 
 
 def clip_norm(wasp: Wasp) -> float:
-    """L2 norm of a unit's whole ballot: as declared, or one record's own."""
+    """Return the L2 clip norm of a unit's whole ballot: as declared, or one record's own norm."""
     return record_norm(wasp) if wasp.clip_norm is None else wasp.clip_norm
 
 
 def record_norm(wasp: Wasp) -> float:
-    """L2 norm of the ballot of one record: of its near votes, and of far ones where there are any."""
+    """Return the L2 norm of one record's ballot: of its near votes, and of far ones where there are any."""
     return ballot_norm(wasp.votes_per_record, len(wasp.parts))
 
 
 def vote_rounds(wasp: Wasp) -> range:
-    """Rounds after which units vote: all but the last."""
+    """Return the rounds after which units vote: all but the last."""
     return range(1, wasp.rounds)
 
 
 def votes_query(wasp: Wasp, privacy: Privacy, population: int, round_number: int) -> Query:
-    """Near and far votes on all texts so far, as one vector (section 4.4); near ones alone without contrast (Table 4).
+    """Plan near and far votes on all texts as one vector (section 4.4); without contrast near votes alone (Table 4).
 
     Raises:
-        ValueError: nobody votes in this round.
+        ValueError: there is no vote in this round.
     """
     if round_number not in vote_rounds(wasp):
         raise InputError(
@@ -62,7 +62,7 @@ def votes_query(wasp: Wasp, privacy: Privacy, population: int, round_number: int
 
 
 def model_sums_query(wasp: Wasp, privacy: Privacy, population: int, round_number: int, models: int) -> Query:
-    """Each model's near votes, added up by the units: next to no noise beside the sum of all its texts' noise."""
+    """Plan the sums of each model's near votes, which have far less noise than sums of noisy votes."""
     whole = votes_query(wasp, privacy, population, round_number)
     return Query(
         name=MODEL_SUMS,
@@ -75,7 +75,7 @@ def model_sums_query(wasp: Wasp, privacy: Privacy, population: int, round_number
 
 
 def class_means_query(wasp: Wasp, privacy: Privacy, population: int, embedding_dim: int) -> Query:
-    """Ours: one sum of embeddings a class, for all rounds together."""
+    """Plan one sum of embeddings per class for all rounds together (ours)."""
     return Query(
         name=CLASS_MEANS,
         round=0,
@@ -88,7 +88,7 @@ def class_means_query(wasp: Wasp, privacy: Privacy, population: int, embedding_d
 def planned_queries(
     wasp: Wasp, privacy: Privacy, population: int, *, models: int, embedding_dim: int
 ) -> Sequence[Query]:
-    """All that will be asked."""
+    """Return all planned queries."""
     if wasp.votes == "single_release":
         return [class_means_query(wasp, privacy, population, embedding_dim)]
     if wasp.votes != "top_q":
@@ -102,11 +102,11 @@ def planned_queries(
 
 
 def planned_ledger(population: int, wasp: Wasp, privacy: Privacy, *, models: int, embedding_dim: int) -> Ledger:
-    """An empty ledger for `population` units, before any private text is embedded.
+    """Return an empty ledger for `population` units, before any private text is embedded.
 
     Raises:
         BudgetExceeded: the planned releases would overdraw the budget.
-        ValueError: the declaration means nothing for so many units, or its noise is another form's.
+        ValueError: the declaration is invalid for this population, or its noise belongs to another form.
     """
     if wasp.model_sums and privacy.sampling != "full":
         raise InputError(
@@ -119,16 +119,16 @@ def planned_ledger(population: int, wasp: Wasp, privacy: Privacy, *, models: int
 
 
 def _vote_multiplier(wasp: Wasp, privacy: Privacy, population: int) -> float:
-    """Of the votes of all rounds together: exact for the budget, or as the paper prints it (`published_stddev`)."""
+    """Return the multiplier of all rounds' votes: calibrated to the budget, or the paper's (`published_stddev`)."""
     if privacy.calibration == "published" and privacy.noise_multiplier is None:
         return published_stddev(wasp, privacy) / record_norm(wasp)
     return plan.planned_multiplier(privacy, population, len(vote_rounds(wasp)), non_negative=True)
 
 
 def published_stddev(wasp: Wasp, privacy: Privacy) -> float:
-    """The paper's deviation, Delta sqrt(2 ln(1.25/delta)) sqrt(T-1) / epsilon, 9.690 at its values, whatever Q is.
+    """Return the paper's deviation, Delta sqrt(2 ln(1.25/delta)) sqrt(T-1) / epsilon, 9.690 at its values for any Q.
 
-    The classical formula at an L1 bound: far more noise than the budget asks for, so less of it is spent.
+    The classical formula at an L1 bound gives far more noise than the budget requires, so less of the budget is spent.
     """
     classical = math.sqrt(2 * math.log(1.25 / privacy.delta))
     return len(wasp.parts) * PUBLISHED_SENSITIVITY * classical * math.sqrt(wasp.rounds - 1) / privacy.epsilon

@@ -1,11 +1,10 @@
 """WASP's prompts, and the good and bad texts that they show.
 
-How WASP asks for a text (section 4.6, Table 8, in words of our own): plainly, by example, or good beside bad.
+A prompt is zero-shot, shows examples, or shows good beside bad ones (section 4.6, Table 8, in our own words). It is
+joined from whole strings, never by a format, so that braces in a text stay as they are. It ends in an open quotation
+mark, and the text ends at the closing one, or with its line.
 
-A request is put together of whole pieces, never by a format, so that braces in a text stay what they are. Each ends in
-an open quotation mark, and the text ends where the quotation does, or with its line.
-
-Good and bad texts of every class (Algorithm 3, SampleSelection): the highest of the near and of the far votes.
+Good and bad texts of every class are those with the most near and the most far votes (Algorithm 3, SampleSelection).
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ COLUMNS = ("kind", "label", "model", "text")
 
 
 def chosen_examples(candidates: pd.DataFrame, scores: Float[np.ndarray, "part candidate"], wasp: Wasp) -> pd.DataFrame:
-    """`wasp.shown` good and as many bad texts of each class, the best and the worst first, whoever wrote them.
+    """Select `wasp.shown` good and as many bad texts of each class, the best and the worst first, of any model.
 
-    A good text is never also bad, and nothing empty is either. A class with few texts gives all of its first half as
-    good ones. Without far votes none is bad.
+    A good text is never also bad, and none is empty. In a class with few texts the whole first half is good. Without
+    far votes none is bad.
 
     Returns:
         Columns `kind`, `label`, `model`, `text`.
@@ -51,12 +50,12 @@ def chosen_examples(candidates: pd.DataFrame, scores: Float[np.ndarray, "part ca
 
 
 def of_class(table: pd.DataFrame, label: str | None) -> np.ndarray:
-    """Which rows are of a class; all, where there is no class."""
+    """Return a mask of the rows of a class; all, where there is no class."""
     return np.ones(len(table), dtype=bool) if label is None else (table["label"] == label).to_numpy()
 
 
 def _highest(scores: Float[np.ndarray, " text"], among: Int[np.ndarray, " row"], count: int) -> np.ndarray:
-    """Rows of the highest scores, highest first, of equals the first row first."""
+    """Return the rows of the highest scores, highest first, the first row of equals first."""
     return np.asarray(among[np.argsort(-scores[among], kind="stable")[:count]])
 
 
@@ -69,12 +68,12 @@ ALIKE = "Write a new one of the same kind, which says something else in other wo
 
 @dataclass(frozen=True)
 class Quoted:
-    """A request that ends in an open quotation mark (a `PromptForm`).
+    """A prompt form that ends in an open quotation mark (a `PromptForm`).
 
     Attributes:
-        noun: What a text is.
-        about: How a class is named; `{label}` stands for it.
-        chat: Whether it is a message to a model that answers.
+        noun: Name of a text, such as "movie review".
+        about: Phrase that names the class; `{label}` is replaced by it.
+        chat: Whether the prompt is a message to a chat model.
     """
 
     noun: str
@@ -84,17 +83,17 @@ class Quoted:
 
     @classmethod
     def of(cls, wasp: Wasp, sampler: Sampler) -> Quoted:
-        """The form that the parameters describe, for a generator that is asked as this sampler says."""
+        """Return the form that the parameters describe, for a generator with this sampler."""
         return cls(wasp.noun, wasp.about, sampler.prompt == "chat")
 
     @property
     def description(self) -> str | None:
-        """The noun says what a text is."""
+        """Return None: the noun describes a text."""
         return None
 
     @property
     def framing(self) -> Framing:
-        """A text that goes on, or a message whose answer goes on inside a quotation that we open."""
+        """Return the framing: a text to continue, or a message whose answer continues an opened quotation."""
         if not self.chat:
             return Framing(closing='"', stops=("\n",))
         format_instruction = "Answer with it alone, in quotation marks."
@@ -107,21 +106,21 @@ class Quoted:
         )
 
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
-        """Without an example zero-shot, else the good examples alone."""
+        """Build a zero-shot prompt if there is no example, else one with the good examples alone."""
         shown = self._lines(f"The {self.noun} is: ", examples)
         return f"{shown}{ALIKE}\n{self._asked(label, new=True)}" if examples else self._asked(label)
 
     def contrast(self, bad: Sequence[str], good: Sequence[str], label: str | None = None) -> str:
-        """Bad examples, then good ones, then the task. Good ones come last, where a model looks most."""
+        """Build a prompt of bad examples, then good ones, then the task: a model attends most to the last ones."""
         shown = self._lines(f"A bad {self.noun} is: ", bad) + self._lines(f"A good {self.noun} is: ", good)
         return f"{shown}{BETWEEN}\n{self._asked(label, new=True)}"
 
     def cut(self, text: str) -> str:
-        """Up to the mark that closes the quotation or the line's end; quotations inside stay."""
+        """Return the text up to the closing quotation mark or the line's end; quotations inside stay."""
         return Chat().cut(text.lstrip().partition("\n")[0])
 
     def _lines(self, head: str, texts: Sequence[str]) -> str:
-        """A line for each text, whatever lines it has itself."""
+        """Return the head and each text in one line."""
         return "".join(f'{head}"{" ".join(text.split())}"\n' for text in texts)
 
     def _asked(self, label: str | None, new: bool = False) -> str:
@@ -131,9 +130,9 @@ class Quoted:
 
 
 def round_prompt(examples: pd.DataFrame, label: str | None, form: Quoted, wasp: Wasp, rng: np.random.Generator) -> str:
-    """A prompt for texts of a class, with half of its good and half of its bad texts, drawn anew (section 4.6).
+    """Build a prompt for texts of a class, with a new sample of half its good and half its bad texts (section 4.6).
 
-    Without contrast all its good texts are shown; where it has none of a kind that is wanted, none is.
+    Without contrast all its good texts are shown. Where a required kind has no text, none is shown.
     """
     own = examples[of_class(examples, label)]
     good, bad = (own.loc[own["kind"] == kind, "text"].drop_duplicates().tolist() for kind in (GOOD, BAD))
@@ -145,5 +144,5 @@ def round_prompt(examples: pd.DataFrame, label: str | None, form: Quoted, wasp: 
 
 
 def _drawn(texts: Sequence[str], count: int, rng: np.random.Generator) -> list[str]:
-    """So many distinct texts in any order, or all there are."""
+    """Sample `count` distinct texts in random order, or all there are."""
     return [texts[i] for i in rng.permutation(len(texts))[:count]]

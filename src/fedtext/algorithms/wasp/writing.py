@@ -1,4 +1,4 @@
-"""What one model writes in a round, and how rounds' texts are put together."""
+"""Generation of one model's texts in a round, and the table of all rounds' texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLUMNS = ("text", "label", "model", "round", "prompt_id")
 
 
 def no_texts() -> pd.DataFrame:
-    """The table of candidates before the first round."""
+    """Return the empty table of candidates before the first round."""
     kinds = {"text": str, "label": object, "model": str, "round": np.int64, "prompt_id": np.int64}
     return pd.DataFrame({name: pd.Series(dtype=kinds[name]) for name in COLUMNS})
 
@@ -33,17 +33,17 @@ def written_texts(
     wasp: Wasp,
     length: int,
 ) -> pd.DataFrame:
-    """`counts` texts of each class by one model; those that hold no text are empty, so that numbers stay.
+    """Generate `counts` texts of each class by one model; a failed text is empty, so that the counts hold.
 
-    A class has up to `prompts_per_class` prompts, which its texts share. The model draws from a stream of its own name
-    and round, so that another model changes nothing of what it writes.
+    A class has up to `prompts_per_class` prompts, which its texts share. The random stream is named by model and round,
+    so that another model changes none of this model's texts.
 
     Returns:
         Columns `text`, `label`, `model`, `round`, `prompt_id`.
     """
     form, place = Quoted.of(wasp, generator.own(wasp.sampler)), (model, str(round_number))
     rng = stream(wasp.seed, "wasp prompts", *place)
-    prompts = np.minimum(counts, wasp.prompts_per_class)  # of each class
+    prompts = np.minimum(counts, wasp.prompts_per_class)  # prompts of each class
     kind = np.repeat(np.arange(len(counts)), prompts)  # the class of each prompt
     labels = [wasp.classes[c] for c in kind]
     asked = [round_prompt(examples, label, form, wasp, rng) for label in labels]
@@ -65,10 +65,10 @@ def written_texts(
 
 
 def gathered(before: pd.DataFrame, new: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """All texts so far; one that its class has already, as a copy of a shown example, is empty.
+    """Join all texts so far; a text that its class has already, such as a copied example, becomes empty.
 
     Raises:
-        ValueError: no model has written anything: records would vote on nothing.
+        ValueError: no model has written anything: there would be no candidate to vote on.
     """
     tables = [table for table in (before, *new) if len(table)]
     table = pd.concat(tables, ignore_index=True) if tables else before
