@@ -73,7 +73,7 @@ def test_it_is_the_published_model(loaded: tuple[PreTrainedModel, PreTrainedToke
 
 def test_it_writes_texts_out_of_their_quotations(cached: Path) -> None:
     prompts = pd.DataFrame({"prompt_id": [0, 1], "prompt": [REQUEST, REQUEST], "label": [None, None]})
-    sampler = conf_base(Sampler, prompt="chat", min_p=0.1, max_new_tokens=24)
+    sampler = conf_base(Sampler, prompt="chat", min_p=0.1, max_new_tokens=24, legible_only=False)
     generator = LocalGenerator("smollm2")
     (begun,) = generator.completion_prompts([REQUEST], prompt_form(sampler).framing)
     assert begun.endswith('<|im_start|>assistant\nHere is one of the texts:\n\n"')

@@ -22,12 +22,12 @@ COOLER = {"texts": {"sampler": {"temperature": 0.8}}}
     [
         (None, {}, ONE),
         (None, {"corpus": QUESTIONS, "generation": PAGE}, ONE),
+        (None, {"corpus": QUESTIONS, "generation": {"prompt": "chat"}}, ONE),  # neither shows examples
         # Drawn otherwise, written by another model, a user's own, asked for beside examples: texts of another kind.
         (None, {"described": COOLER}, BOTH),
         (None, {"models": {"describer": "bundled:generator"}}, BOTH),
         (None, {"models": {"describer": "smollm2"}}, ONE),
         (None, {"corpus": {"public_path": "theirs.csv"}}, BOTH),
-        (None, {"corpus": QUESTIONS, "generation": {"prompt": "chat"}}, BOTH),
         (None, {"generation": {"prompt": "list"}}, BOTH),
         ("tiny", {}, BOTH),
         # Side by side or not, texts are the same.
