@@ -16,14 +16,14 @@ def found(**values: float) -> dict[str, Any]:
 
 def test_questions_stand_with_their_interval_and_how_many_were_asked() -> None:
     page = questions_table(found(answer_f1=0.2345, answer_exact=0.1, questions=1200))
-    assert "asked 1,200 held-out questions" in page
+    assert "on 1,200 held-out questions" in page
     assert page.count("23.4% (10.0 to 31.2)") == page.count("10.0%</td>") == 2
     assert page.count("<tr class=strong>") == 1
 
 
 def test_entities_stand_with_their_kinds() -> None:
     page = entities_table(found(entity_f1=0.5))
-    assert "looks for entities: place" in page
+    assert "finds entities: place" in page
     assert page.count("50.0% (10.0 to 31.2)") == 2
 
 
