@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fedtext.generation.messages import is_whole_message
+from fedtext.generation.messages import is_whole_message, repeated_runs
 from fedtext.generation.prompt_forms import PromptForm
 from fedtext.generation.sentences import to_last_sentence, whole_sentences
 
@@ -80,10 +80,7 @@ def is_legible(text: str) -> bool:
 def repeated_share(text: str) -> float:
     """Return the share of a text's three-word phrases that occurred in it before; 0 for a text of a few words."""
     words = WORD.findall(text.casefold())
-    if len(words) < FEWEST_WORDS:
-        return 0.0
-    phrases = [tuple(words[k : k + PHRASE]) for k in range(len(words) - PHRASE + 1)]
-    return 1 - len(set(phrases)) / len(phrases)
+    return 0.0 if len(words) < FEWEST_WORDS else repeated_runs(words, PHRASE)
 
 
 # Bytes that do not make a character decode to U+FFFD; control characters other than line end and tab are never text.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
+from collections.abc import Sequence
 
 from fedtext.generation.sentences import ends_a_sentence
 
@@ -102,6 +103,12 @@ def without_greeting(text: str) -> str:
     return rest.lstrip() if greets or named else text
 
 
+def repeated_runs(items: Sequence[str], length: int) -> float:
+    """Return the share of runs of `length` successive items that occurred before; `items` has one run at least."""
+    runs = [tuple(items[k : k + length]) for k in range(len(items) - length + 1)]
+    return 1 - len(set(runs)) / len(runs)
+
+
 def _is_short(text: str) -> bool:
     letters = sum(map(str.isalpha, text))
     if SPACELESS.search(text):
@@ -128,13 +135,10 @@ def _emoji(text: str) -> int:
 
 def _is_repetitive(text: str) -> bool:
     """Return whether phrases, substrings or bytes of the text repeat many times."""
-    words = WORD.findall(text.casefold())
-    phrases = [tuple(words[k : k + PHRASE]) for k in range(len(words) - PHRASE + 1)]
-    if len(phrases) > PHRASE and 1 - len(set(phrases)) / len(phrases) > PHRASES_AGAIN:
+    words, packed = WORD.findall(text.casefold()), "".join(text.split())
+    if len(words) >= 2 * PHRASE and repeated_runs(words, PHRASE) > PHRASES_AGAIN:
         return True
-    packed = "".join(text.split())
-    pieces = [packed[k : k + PIECE] for k in range(len(packed) - PIECE + 1)]
-    if len(pieces) > PIECE and 1 - len(set(pieces)) / len(pieces) > PIECES_AGAIN:
+    if len(packed) >= 2 * PIECE and repeated_runs(packed, PIECE) > PIECES_AGAIN:
         return True
     raw = text.encode()
     return len(text) >= LONG_ENOUGH and len(zlib.compress(raw, 9)) / len(raw) < LEAST_RATIO

@@ -30,10 +30,13 @@ STANDALONE = (
     "description",
     "prompt",
     "prompt_alone",
+    "openings",
+    "examples",
+    "drawn",
     "globals",
     "runtime_params",
 )
-_CALL = re.compile(r"\$\{(\w+):\}")  # a resolver without arguments
+_CALL = re.compile(r"\$\{(\w+):[\w,]*\}")  # a resolver with plain words for arguments, or none
 _ALONE = re.compile(r"\$\{(?!(?:" + "|".join(STANDALONE) + r"):)|\\")  # anything else, or an escaped `$`
 _FLOAT = re.compile(
     r"""(?:[-+]?\d+(?:_\d+)*\.[\d_]*(?:[eE][-+]?\d+)?
@@ -98,6 +101,14 @@ def deep_merge(below: Any, above: Any) -> Any:
     if not isinstance(below, Mapping) or not isinstance(above, Mapping):
         return above
     return {**below, **{name: deep_merge(below.get(name), value) for name, value in above.items()}}
+
+
+def value_at(values: Mapping[str, Any], name: str) -> Any:
+    """Return the value at a dotted name in nested mappings; None where there is none."""
+    value: Any = values
+    for key in name.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 def resolved(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ The number of rounds of an algorithm decides its graph. `pipeline.py` files read
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from functools import cached_property, reduce
@@ -310,25 +310,17 @@ class ProjectConfigLoader(OmegaConfigLoader):
     @cached_property
     def description(self) -> str | None:
         """A description of the texts in the plural; None if none is given."""
-        given = (self.runtime_params or {}).get("corpus")
-        if isinstance(given, Mapping) and "description" in given:
-            return cast("str | None", given["description"])
-        return self._stated("description")
+        return cast("str | None", self._given("corpus", "description", lambda: self._stated("description")))
 
     @cached_property
     def prompt(self) -> str:
         """The name of the prompt template with which generators are queried."""
-        given = (self.runtime_params or {}).get("generation")
-        asked = given.get("prompt") if isinstance(given, Mapping) else None
-        return str(asked or self._stated("prompt") or "list")
+        return str(self._given("generation", "prompt") or self._stated("prompt") or "list")
 
     @cached_property
     def openings(self) -> list[str]:
         """The words that texts begin with: `corpus.openings` of the command line, else the global."""
-        given = (self.runtime_params or {}).get("corpus")
-        if isinstance(given, Mapping) and "openings" in given:
-            return list(as_openings(given["openings"]))
-        return list(as_openings(self._stated("openings")))
+        return list(as_openings(self._given("corpus", "openings", lambda: self._stated("openings"))))
 
     @property
     def _prompt_alone(self) -> str:
@@ -342,9 +334,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
             name: `temperature` or `repetition_penalty`.
             where: `alone` for prompts without examples, else empty.
         """
-        stated = self["globals"]["generation"]
-        given = (self.runtime_params or {}).get("generation")
-        own = given.get(name) if isinstance(given, Mapping) else None
+        stated, own = self["globals"]["generation"], self._given("generation", name)
         prompt = self._prompt_alone if where else self.prompt
         by_form = stated["drawn"]["chat" if prompt == "chat" else "other"]
         return next(float(value) for value in (own, stated.get(name), by_form[name]) if value is not None)
@@ -368,14 +358,17 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     def _corpus(self, name: str) -> object:
         """Return an unresolved corpus parameter: the command line's, else the environment's, else the base's."""
-        given = (self.runtime_params or {}).get("corpus")
-        if isinstance(given, Mapping) and name in given:
-            return given[name]
         stated = (
-            OmegaConf.select(OmegaConf.create({"corpus": file.get("corpus")}), f"corpus.{name}")
+            OmegaConf.select(OmegaConf.create({"corpus": file["corpus"]}), f"corpus.{name}")
             for file in self._parameter_files
+            if "corpus" in file
         )
-        return next((value for value in stated if value is not None), None)
+        return self._given("corpus", name, lambda: next((value for value in stated if value is not None), None))
+
+    def _given(self, group: str, name: str, otherwise: Callable[[], Any] = lambda: None) -> Any:
+        """Return a parameter of the command line, or what `otherwise` gives where the command line has none."""
+        given = (self.runtime_params or {}).get(group)
+        return given[name] if isinstance(given, Mapping) and name in given else otherwise()
 
     @cached_property
     def groups(self) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -31,6 +31,7 @@ from fedtext.system.errors import FedtextError
 from fedtext.system.folders import make_own_folder, own_temporary_folder
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.account import DataSetBudget, NodeBudgetGuard, active_allowance
+from fedtext.wiring.conf_files import value_at
 from fedtext.wiring.config import active_data_root, active_parameters, is_private_name
 from fedtext.wiring.console import echo, logged_to_file
 from fedtext.wiring.guard import Guard
@@ -182,16 +183,9 @@ def _check_same_parameters(resumption: Resumption, node: Node) -> None:
     name, values = next(iter(others.items()))
     made = " and ".join(map(repr, values))
     raise RunRefusedError(
-        f"{node.name} would report {name} = {_active(name)!r}, but what it reports on was made at {made}: give that "
-        "value, or run the whole pipeline"
+        f"{node.name} would report {name} = {value_at(active_parameters(), name)!r}, but what it reports on was made "
+        f"at {made}: give that value, or run the whole pipeline"
     )
-
-
-def _active(name: str) -> Any:
-    value: Any = active_parameters()
-    for key in name.split("."):
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
 
 
 def _releases_of_node() -> Sequence[Release]:

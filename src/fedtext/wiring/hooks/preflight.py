@@ -36,6 +36,7 @@ from fedtext.system.errors import did_you_mean
 from fedtext.system.file_limit import validate_file_size_limit
 from fedtext.system.refusal import RunRefusedError, refusal_for, unknown_parameter
 from fedtext.wiring.account import NodeBudgetGuard
+from fedtext.wiring.conf_files import value_at
 from fedtext.wiring.config import (
     ProjectConfigLoader,
     active_data_root,
@@ -119,10 +120,7 @@ def _value(inputs: Collection[str], parameters: Mapping[str, Any], name: str) ->
     groups = name.split(".")
     if not any(f"params:{'.'.join(groups[:depth])}" in inputs for depth in range(1, len(groups) + 1)):
         return None
-    value: Any = parameters
-    for group in groups:
-        value = value.get(group) if isinstance(value, Mapping) else None
-    return value
+    return value_at(parameters, name)
 
 
 def _lists(pipeline: Pipeline, parameters: Mapping[str, Any]) -> dict[str, int]:
