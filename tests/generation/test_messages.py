@@ -89,7 +89,7 @@ def test_a_line_that_greets_goes(text: str, rest: str | None) -> None:
 
 @pytest.mark.shared
 def test_of_texts_that_a_person_has_labelled_none_that_is_usable_goes_and_many_bad_ones_do() -> None:
-    """240 texts of ten recipes, as they were written (docs/samples.md)."""
+    """240 texts of ten recipes, as they were written (docs/decisions/0046)."""
     lines = shared("cases/texts/labelled.jsonl").read_text("utf-8").splitlines()
     read = [json.loads(line) for line in lines]
     unfiltered = [one for one in read if one["set"] == "1"]
