@@ -1,8 +1,8 @@
 """A filter for texts that look like one whole message, in any script; it costs no privacy and needs no model.
 
 A chat model that is prompted for a message now and then writes a greeting alone, a template with placeholders, a list,
-talk about the message, or a loop. Texts that are dropped for their shape were hardly ever good (docs/decisions/0046 has the
-counts). Texts of well-formed sentences without sense pass: no rule on shape finds them.
+talk about the message, or a loop. Texts that are dropped for their shape were hardly ever good (docs/decisions/0046 has
+the counts). Texts of well-formed sentences without sense pass: no rule on shape finds them.
 """
 
 from __future__ import annotations
