@@ -23,7 +23,7 @@ from parameters import conf_base
 from torch.nn.functional import cross_entropy
 
 from fedtext.federation.mechanism import opened_ledger
-from fedtext.federation.noisy_steps import Ask, release_noisy_steps
+from fedtext.federation.noisy_steps import NoisyStep, release_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.models.language_model import LanguageModel
@@ -94,7 +94,7 @@ def main() -> None:
     theirs = opacus_step(copy.deepcopy(model), rows, NOISE)
     ours, ours_s, theirs_s = UnitGradients(model, given.units_at_once), list[Timed](), list[Timed]()
 
-    def training(ask: Ask) -> None:
+    def training(ask: NoisyStep) -> None:
         found: dict[str, np.ndarray] = {}
 
         def own() -> None:

@@ -26,7 +26,7 @@ from parameters import conf_base
 
 from fedtext.corpora.public import public_records
 from fedtext.corpora.records import sample_records
-from fedtext.embedding.nonempty import encode_nonempty, written
+from fedtext.embedding.nonempty import encode_nonempty, nonempty_mask
 from fedtext.evaluation.intervals import mean_interval
 from fedtext.generation.few_shot import draw_prompts, sampled_texts
 from fedtext.generation.generators.local import LocalGenerator
@@ -123,7 +123,7 @@ def rates(data: StandIn, setting: Setting, responses: int, seed: int) -> dict[st
     """Return the recovery rate of each scoring for one sample of clients and one of noise."""
     rng = stream(seed, "recovery", setting.name)
     drawn = rng.integers(len(data.means), size=setting.clients)
-    means, full = data.means[drawn], written(data.candidates)
+    means, full = data.means[drawn], nonempty_mask(data.candidates)
     true_mean = means.mean(axis=0, dtype=np.float64)
     cosine = data.candidates @ true_mean
 
@@ -162,7 +162,7 @@ def rates(data: StandIn, setting: Setting, responses: int, seed: int) -> dict[st
 def histograms(data: StandIn, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return Private Evolution's votes of the sampled clients, each clipped to norm 1, and unclipped."""
     times = np.bincount(drawn, minlength=len(data.means)).astype(np.float64)
-    full = np.flatnonzero(written(data.candidates))
+    full = np.flatnonzero(nonempty_mask(data.candidates))
     totals = []
     for clip_norm in (1.0, float(np.finfo(np.float32).max)):
         total, first = np.zeros(len(data.candidates)), 0

@@ -11,7 +11,7 @@ from fedtext.models.language_model import LanguageModel
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import BudgetExceeded
-from fedtext.training.client_gradients import only_shown
+from fedtext.training.client_gradients import as_unscored
 from fedtext.training.local_steps import NO_TOKEN
 from tests.parameters import conf_base
 
@@ -29,7 +29,7 @@ def test_a_row_is_the_request_shown_then_the_text_and_its_end_scored() -> None:
     prompts = dict(zip(*algorithm.final_prompts(params())[["label", "prompt"]].T.to_numpy(), strict=True))
     for row, text, label in zip(rows, TEXTS, LABELS, strict=True):
         asked = tokenizer(prompts[label])["input_ids"]
-        assert only_shown(row[: len(asked)]).tolist() == asked
+        assert as_unscored(row[: len(asked)]).tolist() == asked
         scored = row[row >= 0].tolist()
         assert tokenizer.decode(scored[:-1]) == text
         assert scored[-1] == tokenizer.eos_token_id

@@ -8,7 +8,7 @@ import pytest
 
 from fedtext.algorithms.fusegen import (
     chosen_examples,
-    classifiers_say,
+    classifier_probabilities,
     influence,
     validate_generator_count,
     variability,
@@ -56,7 +56,7 @@ def test_candidates_are_of_least_and_greatest_variability_and_the_most_influenti
     fusegen = conf_base(Fusegen, candidates=6, shown=4)
     found = chosen_examples(texts, features, codes, 2, fusegen)
     assert found["label"].value_counts().to_dict() == {"0": 4, "1": 4}
-    said = classifiers_say(texts["generator"].tolist(), features, codes, 2, penalty=fusegen.penalty)
+    said = classifier_probabilities(texts["generator"].tolist(), features, codes, 2, penalty=fusegen.penalty)
     spread = variability(said, codes)
     own = np.sort(spread[codes == 0])
     allowed = {*own[:3], *own[-3:]}
@@ -73,7 +73,7 @@ def test_a_generator_of_one_class_has_no_say_and_two_must_have_one() -> None:
     texts, features, codes = world()
     writers = np.where(codes == 0, "silly", texts["generator"])
     with pytest.raises(ValueError, match="0 of 3 generators wrote usable texts of two classes"):
-        classifiers_say(writers.tolist(), features, codes, 2, penalty=1.0)
+        classifier_probabilities(writers.tolist(), features, codes, 2, penalty=1.0)
     with pytest.raises(ValueError, match=r"models\.plms names 1: name two or more"):
         validate_generator_count(["a"])
 

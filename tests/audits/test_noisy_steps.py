@@ -17,7 +17,7 @@ from audits.faults import too_little_noise, unclipped
 from audits.statistics import threshold_bound
 from fedtext.federation import noisy_steps as module
 from fedtext.federation.mechanism import opened_ledger
-from fedtext.federation.noisy_steps import Ask, release_noisy_steps
+from fedtext.federation.noisy_steps import NoisyStep, release_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.units import Block
@@ -44,7 +44,7 @@ def attack(seed: int = 0) -> tuple[np.ndarray, np.ndarray, list[int], float]:
         rows[np.arange(len(rows)), held.unit] = 10 * CLIP_NORM * present[held.unit]
         yield Block(held.unit, rows)
 
-    def training(ask: Ask) -> np.ndarray:
+    def training(ask: NoisyStep) -> np.ndarray:
         return np.array([ask(sent, "public") for _ in range(STEPS)])
 
     everybody = PrivateSamples.of_one_class(present[:, None], np.arange(CANARIES))

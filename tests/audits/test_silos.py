@@ -19,7 +19,7 @@ from audits.statistics import threshold_bound
 from fedtext.algorithms.flexible.plan import dp_sgd_queries
 from fedtext.federation import noisy_steps as module
 from fedtext.federation.mechanism import opened_ledger
-from fedtext.federation.noisy_steps import Ask, steps_of_several
+from fedtext.federation.noisy_steps import NoisyStep, release_joint_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.silos import parties_of
 from fedtext.federation.units import Block, unit_codes
@@ -67,11 +67,11 @@ def attack(seed: int = 0) -> Seen:
         rows[np.flatnonzero(own), held.unit[own]] = 10 * CLIP_NORM * present[held.unit[own]]
         yield Block(held.unit, rows)
 
-    def asked(asks: Sequence[Ask]) -> np.ndarray:
+    def asked(asks: Sequence[NoisyStep]) -> np.ndarray:
         return np.array([[ask(sent, "public") for ask in asks] for _ in range(ROUNDS * LOCAL_STEPS)])
 
     opened = opened_ledger(queries, privacy, 2 * CANARIES, parties=parties)
-    seen, ledger = steps_of_several(queries, asked, samples, opened, new_noise_key(seed))
+    seen, ledger = release_joint_noisy_steps(queries, asked, samples, opened, new_noise_key(seed))
     quiet, told = np.moveaxis(seen, 0, 2) / CLIP_NORM  # by name
     return Seen(present, told, quiet, ledger.epsilon(), sizes)
 

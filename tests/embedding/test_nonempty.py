@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedtext.embedding.nonempty import encode_nonempty, nonempty_by_round, written
+from fedtext.embedding.nonempty import encode_nonempty, nonempty_by_round, nonempty_mask
 from fedtext.models.encoder import Encoder, load_encoder
 
 
 def test_empty_texts_are_zeros_and_the_others_as_if_they_were_alone() -> None:
     encoder: Encoder = load_encoder("offline")
     rows = encode_nonempty(encoder, ["", "a sorted list", "", "an open file"], label="texts")
-    assert written(rows).tolist() == [False, True, False, True]
+    assert nonempty_mask(rows).tolist() == [False, True, False, True]
     assert not rows[[0, 2]].any()
     assert np.array_equal(rows[[1, 3]], encoder.encode(["a sorted list", "an open file"]))
     assert encode_nonempty(encoder, [], label="texts").shape == (0, encoder.dim)

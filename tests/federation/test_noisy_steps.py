@@ -12,7 +12,7 @@ from scipy import stats
 from fedtext.federation import mechanism
 from fedtext.federation import noisy_steps as module
 from fedtext.federation.mechanism import opened_ledger
-from fedtext.federation.noisy_steps import Ask, release_noisy_steps
+from fedtext.federation.noisy_steps import NoisyStep, release_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.units import Block
@@ -51,10 +51,10 @@ def nobody() -> PrivateSamples:
     return PrivateSamples(np.zeros((0, DIM)), np.array([], int), np.array([], int), np.arange(UNITS))
 
 
-def training(rows: Rows, steps: int = STEPS, seen: list[np.ndarray] | None = None) -> Callable[[Ask], np.ndarray]:
+def training(rows: Rows, steps: int = STEPS, seen: list[np.ndarray] | None = None) -> Callable[[NoisyStep], np.ndarray]:
     """All answers; what units send of their features may depend on the step. Who was drawn is put into `seen`."""
 
-    def trained(ask: Ask) -> np.ndarray:
+    def trained(ask: NoisyStep) -> np.ndarray:
         answers = []
         for step in range(steps):
 
@@ -232,7 +232,7 @@ def test_what_dies_before_its_end_has_released_nothing() -> None:
     gate, privacy = Notebook(), declared()
     asked = query(privacy)
 
-    def dies(ask: Ask) -> None:
+    def dies(ask: NoisyStep) -> None:
         training(features, 3)(ask)
         raise KeyboardInterrupt
 

@@ -31,7 +31,7 @@ from fedtext.federation.private_samples import (
 )
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import NoisySum, release_noisy_sum
-from fedtext.federation.units import Block, silent_codes, unit_codes
+from fedtext.federation.units import Block, codes_without_text, unit_codes
 from fedtext.params.privacy import Privacy, Sampling
 from fedtext.privacy.ledger import BudgetExceeded, Ledger
 from fedtext.privacy.noise import NoiseKey, new_noise_key
@@ -135,7 +135,7 @@ def test_a_client_that_goes_moves_no_other_s_poisson_lot() -> None:
 def test_everybody_who_is_enrolled_may_be_asked_and_unknown_ones_have_made_up_codes() -> None:
     assert enrolled_units(holding(SIXTY[:2], SIXTY), ledger(60)).tolist() == SIXTY.tolist()
     filled = enrolled_units(holding(SIXTY[:3]), ledger(5))
-    assert filled.tolist() == sorted([*SIXTY[:3].tolist(), *silent_codes(2).tolist()])
+    assert filled.tolist() == sorted([*SIXTY[:3].tolist(), *codes_without_text(2).tolist()])
     assert len(asked(holding(SIXTY[:3]), ledger(5))) == 5, "silent ones are asked as well"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.federation.units import digest, record_codes, silent_codes, unit_codes
+from fedtext.federation.units import codes_without_text, digest, record_codes, unit_codes
 
 IDS = st.lists(st.text(max_size=5), max_size=20)
 Held = tuple[str, str, str | None]
@@ -67,9 +67,9 @@ def test_the_order_of_records_moves_no_different_one_s_code(held: list[Held], se
 
 
 def test_silent_units_are_distinct_and_none_of_the_others() -> None:
-    silent = silent_codes(1000)
+    silent = codes_without_text(1000)
     assert len(set(silent.tolist())) == 1000
-    assert silent_codes(3).tolist() == silent[:3].tolist()
+    assert codes_without_text(3).tolist() == silent[:3].tolist()
     numbers = [str(i) for i in range(1000)]
     records = record_codes(numbers, numbers, [None] * len(numbers))
     assert not set(silent.tolist()) & (set(unit_codes(numbers).tolist()) | set(records.tolist()))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fedtext.algorithms.flexible.plan import planned_ledger
 from fedtext.params.flexible import Flexible
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.accounting import SampledGaussian, composed_epsilon, priced_shift
+from fedtext.privacy.accounting import SampledGaussian, accounted_shift, composed_epsilon
 from fedtext.privacy.accounting import epsilon as epsilon_of
 from fedtext.privacy.calibration import keeps, noise_multiplier
 from fedtext.privacy.parties import Party
@@ -118,8 +118,8 @@ def test_what_is_planned_is_what_its_own_ledger_lets_pass(epsilon: float, popula
 
 
 def test_a_shift_has_one_price_whatever_its_last_bits() -> None:
-    assert priced_shift(0.1 + 0.2) == priced_shift(0.3) >= 0.3
-    assert priced_shift(0.123456789012345) == 0.123456789012
+    assert accounted_shift(0.1 + 0.2) == accounted_shift(0.3) >= 0.3
+    assert accounted_shift(0.123456789012345) == 0.123456789012
 
 
 def test_a_price_beyond_the_budget_is_not_kept() -> None:

@@ -101,7 +101,7 @@ TEXTS = [f"what person number {i} wrote to somebody" for i in range(40)]
 def private(root: Path, texts: list[str] | None = TEXTS) -> History:
     history = History(root, registry=Registry())
     if texts is not None:
-        history.know([], texts)
+        history.register_units([], texts)
     return history
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.calibration import noise_multiplier
-from fedtext.privacy.plan import planned_multiplier, priced_rate, priced_sampling, sampling_rate
+from fedtext.privacy.plan import accounted_rate, accounted_sampling, planned_multiplier, sampling_rate
 from fedtext.system.errors import InputError
 from tests.parameters import conf_base
 
@@ -54,5 +54,5 @@ def test_sampling_amplifies_except_where_the_server_watches_who_answers() -> Non
     assert planned_multiplier(privacy(**sampled), 500, 3) < 0.5 * everybody
     local = privacy(aggregation="local", **sampled)
     assert planned_multiplier(local, 500, 3) == everybody
-    assert (priced_sampling(local), priced_rate(local, 500)) == ("full", 1.0)
-    assert (priced_sampling(privacy(**sampled)), priced_rate(privacy(**sampled), 500)) == ("poisson", 0.1)
+    assert (accounted_sampling(local), accounted_rate(local, 500)) == ("full", 1.0)
+    assert (accounted_sampling(privacy(**sampled)), accounted_rate(privacy(**sampled), 500)) == ("poisson", 0.1)

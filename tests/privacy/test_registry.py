@@ -28,7 +28,7 @@ def registry(tmp_path: Path) -> Registry:
 
 def told(registry: Registry, root: Path, texts: list[str], *entries: object) -> None:
     with registry.locked():
-        registry.know(root, [], texts)
+        registry.register_data_set(root, [], texts)
         registry.add(root, entries)  # type: ignore[arg-type]
 
 

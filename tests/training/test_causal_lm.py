@@ -6,7 +6,15 @@ import torch
 
 from fedtext.params.training import CausalTraining
 from fedtext.training import causal_lm
-from fedtext.training.causal_lm import _batches, _loss, _of_lines, _of_rows, _reads_lines, peak_share, train_causal_lm
+from fedtext.training.causal_lm import (
+    _batches,
+    _loss,
+    _of_lines,
+    _of_rows,
+    _supports_packing,
+    peak_share,
+    train_causal_lm,
+)
 from tests.parameters import conf_base
 
 FAST = conf_base(CausalTraining, epochs=3, batch_size=8, learning_rate=1e-2)
@@ -132,14 +140,14 @@ def test_a_model_with_a_window_is_trained_on_rows(llama, gpt2, rows, tokenizer):
     from transformers import MistralConfig, MistralForCausalLM
 
     for base in (llama, gpt2):
-        assert _reads_lines(base.load()[0], rows, -1)
+        assert _supports_packing(base.load()[0], rows, -1)
     shape = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2}
     windowed = MistralForCausalLM(
         MistralConfig(vocab_size=len(tokenizer), intermediate_size=48, head_dim=16, sliding_window=4, **shape)
     )
     for p in windowed.parameters():
         p.data.mul_(5)  # far enough from uniform for context to matter
-    assert not _reads_lines(windowed, rows, -1)
+    assert not _supports_packing(windowed, rows, -1)
     assert windowed.training  # as train_causal_lm has it
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from fedtext.training.client_gradients import only_shown
+from fedtext.training.client_gradients import as_unscored
 from fedtext.training.dp_losses import answer_log_probs, preferences
 from fedtext.training.local_steps import NO_TOKEN
 from fedtext.training.lora import adapter_weights
@@ -26,7 +26,7 @@ def pairs(count: int, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     rows = np.full((count, 2, WIDTH), NO_TOKEN, dtype=np.int32)
     for pair in rows:
-        prompt = only_shown(rng.integers(3, 300, 3))
+        prompt = as_unscored(rng.integers(3, 300, 3))
         for row in pair:
             answer = rng.integers(3, 300, rng.integers(1, WIDTH - 3))
             row[:3], row[3 : 3 + len(answer)] = prompt, answer

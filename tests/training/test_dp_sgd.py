@@ -36,7 +36,7 @@ def samples() -> PrivateSamples:
 
 
 def trained(
-    base: Any, *, lora: bool = True, multiplier: float = 1e-3, told: str = "all parameters", **changes: Any
+    base: Any, *, lora: bool = True, multiplier: float = 1e-3, settings: str = "all parameters", **changes: Any
 ) -> tuple[Any, Any, Ledger]:
     """The model with the weights that it started from, what was trained, and the ledger."""
     model = adapted_model(base, conf_base(Lora, **LORA), seed=1) if lora else base.load()[0]
@@ -45,7 +45,9 @@ def trained(
     start = adapter_weights(model)
     query = planned_query("sgd", params, privacy, UNITS, dim=start.size)
     opened = opened_ledger([query], privacy, UNITS)
-    server, ledger = trained_weights(query, model, start, samples(), params, opened, new_noise_key(1), told=told)
+    server, ledger = trained_weights(
+        query, model, start, samples(), params, opened, new_noise_key(1), settings=settings
+    )
     return model, server["weights"], ledger
 
 
@@ -93,8 +95,8 @@ def test_the_same_key_repeats_the_bytes(llama: InMemory) -> None:
 def test_what_is_told_names_the_draws_of_the_first_step_too(llama: InMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its weights are those of every other run from the same model."""
     drawn = first_draws(monkeypatch)
-    for told in ("all parameters", "all parameters", "all parameters, of which beta is another one"):
-        trained(llama, lora=False, told=told)
+    for settings in ("all parameters", "all parameters", "all parameters, of which beta is another one"):
+        trained(llama, lora=False, settings=settings)
     assert drawn[0] == drawn[1] != drawn[2]
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from transformers import MistralConfig, MistralForCausalLM
 
-from fedtext.training.dpo import collate, completion_log_probs, reads_packed_rows
+from fedtext.training.dpo import collate, completion_log_probs, supports_packing
 from fedtext.training.preference_pairs import tokenised
 
 
@@ -117,10 +117,10 @@ def test_models_that_read_a_packed_row_differently_get_two_rows(llama, gpt2, pai
     for base in (llama, gpt2):
         model, tokenizer = base.load()
         rows = tokenised(pairs, tokenizer)
-        assert reads_packed_rows(model, rows[0])
-        assert reads_packed_rows(model.to(torch.bfloat16), rows[0])
+        assert supports_packing(model, rows[0])
+        assert supports_packing(model.to(torch.bfloat16), rows[0])
     windowed = sliding_window(tokenizer)
-    assert not reads_packed_rows(windowed, rows[0])
+    assert not supports_packing(windowed, rows[0])
     with torch.no_grad():
         assert torch.allclose(
             packed_log_probs(windowed, rows, False).sum(1), log_probs_by_row(windowed, rows), atol=1e-3
@@ -130,4 +130,4 @@ def test_models_that_read_a_packed_row_differently_get_two_rows(llama, gpt2, pai
 def test_attention_that_takes_no_mask_gets_two_rows(llama, pairs):
     model, tokenizer = llama.load()
     model.config._attn_implementation = "flash_attention_2"
-    assert not reads_packed_rows(model, tokenised(pairs, tokenizer)[0])
+    assert not supports_packing(model, tokenised(pairs, tokenizer)[0])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.training.dpo import collate
-from fedtext.training.packed_sequences import packed, packed_pairs, packed_texts
+from fedtext.training.packed_sequences import pack_first_fit, packed_pairs, packed_texts
 
 PAIRS = [
     {"prompt_ids": [5, 6, 7], "chosen_ids": [8, 9], "rejected_ids": [1]},
@@ -48,7 +48,7 @@ def test_a_token_sees_its_context_and_its_own_completion():
 
 
 def test_lines_of_two_lengths_are_filled_up_with_what_no_token_sees(monkeypatch):
-    monkeypatch.setattr("fedtext.training.packed_sequences.ROOM", 1)
+    monkeypatch.setattr("fedtext.training.packed_sequences.LINE_TOKENS", 1)
     lines = lines_of(PAIRS)
     assert lines.ids.tolist() == [[5, 6, 7, 8, 7], [4, 4, 1, 2, 0]]
     assert lines.part.tolist() == [[0, 0, 1, 1, 2], [4, 5, 5, 5, -1]]
@@ -67,7 +67,7 @@ def test_texts_are_completions_without_context():
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=30), st.integers(1, 60))
 def test_each_is_in_one_line_and_no_line_overflows(lengths, room):
-    lines = packed(lengths, room)
+    lines = pack_first_fit(lengths, room)
     assert sorted(number for line in lines for number in line) == list(range(len(lengths)))
     held = [sum(lengths[number] for number in line) for line in lines]
     assert max(held) <= max(room, *lengths)
@@ -76,6 +76,6 @@ def test_each_is_in_one_line_and_no_line_overflows(lengths, room):
 
 
 def test_lines_are_as_many_as_the_longest_pair_wants():
-    assert packed([100, 400, 300, 112], 512) == [[1, 3], [2, 0]]
-    assert packed([700, 300, 400], 512) == [[0], [2, 1]]
+    assert pack_first_fit([100, 400, 300, 112], 512) == [[1, 3], [2, 0]]
+    assert pack_first_fit([700, 300, 400], 512) == [[0], [2, 1]]
     assert torch.equal(lines_of(PAIRS[:1]).contexts, torch.tensor([2]))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fedtext.generation.dialogue import Dialogue
 from fedtext.generation.prompt_forms import SampleList
-from fedtext.training.preference_pairs import completion, distinct_pairs, refuse_long, tokenised
+from fedtext.training.preference_pairs import completion, distinct_pairs, tokenised, validate_lengths
 
 
 def frame(*rows):
@@ -72,7 +72,7 @@ def test_a_token_across_the_boundary_belongs_to_the_completion(tokenizer):
 def test_rows_longer_than_the_model_are_refused(llama, pairs):
     model, tokenizer = llama.load()
     rows = tokenised(pairs, tokenizer)
-    refuse_long(rows, model, "x")
+    validate_lengths(rows, model, "x")
     model.config.max_position_embeddings = 20
     with pytest.raises(ValueError, match=r"has \d+ tokens, the model takes 20"):
-        refuse_long(rows, model, "x")
+        validate_lengths(rows, model, "x")

@@ -11,7 +11,7 @@ from fedtext.generation.dialogue import Dialogue
 from fedtext.generation.generators.local import LocalGenerator
 from fedtext.params.training import PairTokens
 from fedtext.system.errors import InputError
-from fedtext.training.client_gradients import only_shown
+from fedtext.training.client_gradients import as_unscored
 from fedtext.training.local_steps import NO_TOKEN
 from fedtext.training.preference_pairs import pair_log_probs, pair_rows, validate_pair_width
 
@@ -37,7 +37,7 @@ def test_prompts_keep_their_end_and_answers_their_start() -> None:
     for pair, (prompt, *answers) in zip(rows(), PAIRS.to_numpy().tolist(), strict=True):
         whole = tokenizer(Dialogue().head(prompt))["input_ids"]
         for row, answer in zip(pair, answers, strict=True):
-            shown = only_shown(row[row < NO_TOKEN]).tolist()
+            shown = as_unscored(row[row < NO_TOKEN]).tolist()
             scored = row[row >= 0].tolist()
             assert shown[0] == tokenizer.bos_token_id
             assert shown[1:] == whole[-(len(shown) - 1) :]

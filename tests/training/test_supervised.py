@@ -10,7 +10,7 @@ from fedtext.models.language_model import LanguageModel
 from fedtext.params.training import CausalTraining, Lora
 from fedtext.system.errors import InputError
 from fedtext.training import supervised
-from fedtext.training.client_gradients import only_shown
+from fedtext.training.client_gradients import as_unscored
 from fedtext.training.supervised import NO_TOKEN, padded_rows, rows_behind_prompts, train_on_texts
 from tests.parameters import conf_base
 
@@ -102,7 +102,7 @@ def test_a_prompt_s_tokens_are_shown_and_not_scored() -> None:
     rows = rows_behind_prompts(prompts, answers, tokenizer)
     shown = [tokenizer(prompt)["input_ids"] for prompt in prompts]
     for row, ids, prompt, answer in zip(rows, shown, prompts, answers, strict=True):
-        assert only_shown(row[: len(ids)]).tolist() == ids
+        assert as_unscored(row[: len(ids)]).tolist() == ids
         assert (
             row[len(ids) :][row[len(ids) :] != NO_TOKEN].tolist() == tokenizer(prompt + answer)["input_ids"][len(ids) :]
         )

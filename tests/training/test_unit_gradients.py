@@ -13,7 +13,7 @@ from peft import get_peft_model
 from torch.nn.functional import cross_entropy
 
 from fedtext.params.training import Lora
-from fedtext.training.client_gradients import only_shown
+from fedtext.training.client_gradients import as_unscored
 from fedtext.training.local_steps import NO_TOKEN
 from fedtext.training.lora import adapter_weights, lora_config, without_deprecations
 from fedtext.training.unit_gradients import UnitGradients
@@ -30,7 +30,7 @@ def rows(count: int = 7, seed: int = 0) -> np.ndarray:
     tokens = np.full((count, WIDTH), NO_TOKEN, dtype=np.int32)
     for row, length in zip(tokens, rng.permutation(np.linspace(4, WIDTH, count).astype(int)), strict=True):
         row[:length] = rng.integers(3, 300, length)
-        row[1:3] = only_shown(row[1:3])
+        row[1:3] = as_unscored(row[1:3])
     return tokens
 
 
@@ -82,8 +82,8 @@ def test_a_unit_s_gradient_is_that_of_its_mean_loss(family: str, lora: bool, req
 def test_the_prompt_is_read_and_not_scored(llama: InMemory) -> None:
     model, tokens = adapted(llama, lora=True), rows(1)
     plain, other = tokens.copy(), tokens.copy()
-    plain[:, 1:3] = only_shown(tokens[:, 1:3])
-    other[:, 1:3] = only_shown(np.array([7, 8]))
+    plain[:, 1:3] = as_unscored(tokens[:, 1:3])
+    other[:, 1:3] = as_unscored(np.array([7, 8]))
     unit = np.array([1])
     asked = [found(model, one, unit)[1] for one in (tokens, plain, other)]
     assert not np.allclose(asked[0], asked[1])

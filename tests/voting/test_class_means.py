@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.voting.class_means import class_sum_blocks, likeness
+from fedtext.voting.class_means import class_similarity, class_sum_blocks
 from tests.voting.examples import unit
 
 
@@ -41,4 +41,4 @@ def test_a_record_moves_the_sum_by_one() -> None:
 
 def test_likeness_is_by_direction_and_a_class_without_any_says_nothing() -> None:
     sums, texts = np.array([[0.0, 5.0], [0.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-    assert likeness(texts, np.array([0, 0, 1]), sums).tolist() == [1.0, 0.0, 0.0]
+    assert class_similarity(texts, np.array([0, 0, 1]), sums).tolist() == [1.0, 0.0, 0.0]

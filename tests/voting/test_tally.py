@@ -18,7 +18,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
 from fedtext.voting.ballots import client_means, nearest_histogram_blocks, score_blocks
-from fedtext.voting.tally import UNCLIPPED, Ballot, Candidates, Cast, joint_ballots, noised_tally
+from fedtext.voting.tally import UNCLIPPED, Ballot, BallotFunction, Candidates, joint_ballots, noised_tally
 from tests.parameters import conf_base
 from tests.voting.examples import unit
 
@@ -65,7 +65,7 @@ def test_ballots_equal_one_loop_over_samples(seed: int, classes: int) -> None:
         assert not blocks
 
 
-def ballots_of(samples: PrivateSamples, cast: Cast, seed: int = 0, block: int = 3) -> dict[int, bytes]:
+def ballots_of(samples: PrivateSamples, cast: BallotFunction, seed: int = 0, block: int = 3) -> dict[int, bytes]:
     """Each unit's joint ballot on 14 candidates of two classes."""
     texts, label = unit(np.random.default_rng(seed).standard_normal((14, 5))), np.arange(14) % 2
     ballot = Ballot({"score": partial(cast, block=block)}, settings="")
@@ -76,7 +76,9 @@ def ballots_of(samples: PrivateSamples, cast: Cast, seed: int = 0, block: int = 
 @settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), gone=st.integers(0, 8))
 @pytest.mark.parametrize("cast", [cast_cosines, CAST], ids=["cosines", "nearest"])
-def test_a_unit_that_goes_or_changes_moves_no_bit_of_another_s_ballot(cast: Cast, seed: int, gone: int) -> None:
+def test_a_unit_that_goes_or_changes_moves_no_bit_of_another_s_ballot(
+    cast: BallotFunction, seed: int, gone: int
+) -> None:
     samples, code = held(seed), CODES[gone]
     before, without = ballots_of(samples, cast), ballots_of(samples.of_units(np.delete(CODES, gone)), cast)
     assert without == {one: row for one, row in before.items() if one != code}

@@ -431,7 +431,7 @@ def test_of_two_gates_that_ask_at_the_same_time_for_what_is_left_once_one_gets_i
     def ask(root: str, receipt: str) -> None:
         ledger = opened(delta=DELTAS[int(receipt)])
         of = account(tmp_path / root, history=History(tmp_path / root, registry=Registry()))
-        of.history.know([], ["what all of them have written to somebody"])
+        of.history.register_units([], ["what all of them have written to somebody"])
         gate, (made, *_) = of.guard_of("node", releases=True), ledger.planned or ()
         gate.admit(made, ledger, "draw")
         ready.wait(30)

@@ -37,7 +37,7 @@ def validate_generator_count(generators: Sequence[str]) -> None:
         )
 
 
-def classifiers_say(
+def classifier_probabilities(
     writers: Sequence[str], features: Features, codes: Codes, classes: int, *, penalty: float
 ) -> Probabilities:
     """Compute the class probabilities of all texts by the classifier of each generator that wrote any text.
@@ -47,29 +47,29 @@ def classifiers_say(
     Raises:
         ValueError: fewer than two generators have a classifier.
     """
-    wrote, said = np.asarray(writers), []
+    wrote, probs = np.asarray(writers), []
     for name in sorted(set(writers)):
         own = np.flatnonzero(wrote == name)
         if len(np.unique(codes[own])) > 1:
             learner = Logistic(lambda rows: features[np.asarray(rows)], classes, penalty)
-            said.append(learner.fit(own.tolist(), codes[own]).probabilities(range(len(features))))
-    if len(said) < 2:
+            probs.append(learner.fit(own.tolist(), codes[own]).probabilities(range(len(features))))
+    if len(probs) < 2:
         raise InputError(
-            f"fusegen: {len(said)} of {len(set(writers))} generators wrote usable texts of two classes, and two are "
+            f"fusegen: {len(probs)} of {len(set(writers))} generators wrote usable texts of two classes, and two are "
             "needed: name other generators (models.plms), or run zero_shot"
         )
-    return np.stack(said)
+    return np.stack(probs)
 
 
-def variability(said: Probabilities, codes: Codes) -> Float[np.ndarray, " text"]:
+def variability(probs: Probabilities, codes: Codes) -> Float[np.ndarray, " text"]:
     """Compute the standard deviation over classifiers of the probability of each text's own class, from 0 to 1/2."""
-    found: np.ndarray = said[:, np.arange(len(codes)), codes].std(axis=0)
+    found: np.ndarray = probs[:, np.arange(len(codes)), codes].std(axis=0)
     return found
 
 
-def influence(said: Probabilities, features: Features, codes: Codes) -> Float[np.ndarray, " text"]:
+def influence(probs: Probabilities, features: Features, codes: Codes) -> Float[np.ndarray, " text"]:
     """Compute how much a step on each text lowers the loss of all texts, to first order, averaged over classifiers."""
-    errors = said - np.eye(said.shape[2])[codes]
+    errors = probs - np.eye(probs.shape[2])[codes]
     mean_gradients = np.einsum("ktc,td->kcd", errors, features) / len(features)
     found: np.ndarray = np.einsum("ktc,kcd,td->kt", errors, mean_gradients, features, optimize=True).mean(axis=0)
     return found
@@ -90,8 +90,8 @@ def chosen_examples(
     Returns:
         Columns `text`, `label`, `generator`, `variability`, `influence`; the most influential of a class first.
     """
-    said = classifiers_say(texts["generator"].tolist(), features, codes, classes, penalty=fusegen.penalty)
-    differ, pull = variability(said, codes), influence(said, features, codes)
+    probs = classifier_probabilities(texts["generator"].tolist(), features, codes, classes, penalty=fusegen.penalty)
+    differ, pull = variability(probs, codes), influence(probs, features, codes)
     rows = [
         row
         for code in range(classes)

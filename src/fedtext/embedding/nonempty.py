@@ -20,7 +20,7 @@ def encode_nonempty(encoder: Encoder, texts: Sequence[str], label: str) -> Float
     return rows
 
 
-def written(embeddings: Float[np.ndarray, "text dim"]) -> Bool[np.ndarray, " text"]:
+def nonempty_mask(embeddings: Float[np.ndarray, "text dim"]) -> Bool[np.ndarray, " text"]:
     """Return a mask of the non-empty texts: an empty text's embedding is a row of zeros, any other a unit vector."""
     return np.asarray(embeddings.any(axis=1))
 
@@ -29,5 +29,5 @@ def nonempty_by_round(
     embeddings: Sequence[Float[np.ndarray, "text dim"]],
 ) -> dict[str, Float[np.ndarray, "written dim"]]:
     """Return the embeddings of each round's non-empty texts under `round_01`, ...; a round without any has no key."""
-    rows = [round_rows[written(round_rows)] for round_rows in embeddings]
+    rows = [round_rows[nonempty_mask(round_rows)] for round_rows in embeddings]
     return {f"round_{t:02d}": texts for t, texts in enumerate(rows, start=1) if len(texts)}

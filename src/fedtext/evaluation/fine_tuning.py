@@ -28,7 +28,7 @@ from fedtext.params.evaluation import Evaluation
 from fedtext.params.training import TunedTraining
 from fedtext.system.cores import over_cores
 from fedtext.system.hardware import compute_device
-from fedtext.training.causal_lm import refuse_long, train_causal_lm
+from fedtext.training.causal_lm import train_causal_lm, validate_lengths
 from fedtext.training.windows import Windows
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def fine_tune_and_count(
     counted = {}
     for name in conditions:
         model, facts = trained.pop(name) if name in trained else (on_device.load()[0].float(), UNTRAINED)
-        refuse_long(evaluated.rows, model, name)
+        validate_lengths(evaluated.rows, model, name)
         counted[name] = count_by_text(model, evaluated, top=params.top, label=f"accuracy, {name}"), facts
     return counted
 

@@ -30,7 +30,7 @@ from fedtext.federation.mechanism import (
     receipt,
 )
 from fedtext.federation.private_samples import (
-    NO_LOTS,
+    NO_SAMPLING,
     PrivateSamples,
     enrolled_units,
     samples_of,
@@ -147,30 +147,30 @@ def correlated_sum(
     if not 1 <= round <= factorisation.rounds:
         raise InputError(f"{name}: round {round} of a run of {factorisation.rounds} rounds")
     key.validate_noise_source(ledger.declaration.noise_seed)
-    charged = _paid(ledger, plan.release, round)
+    charged = _charged(ledger, plan.release, round)
     held = (factorisation.start < round) & (factorisation.due >= round)
     if open_sums.shape != (held.sum(), query.dim):
         wanted = f"({held.sum()}, {query.dim})"
         raise InputError(
             f"{name}: open sums of shape {open_sums.shape}, round {round} continues {wanted}; run in order"
         )
-    current().admit(plan.release, ledger, NO_LOTS)
+    current().admit(plan.release, ledger, NO_SAMPLING)
     samples = samples_of(samples, ledger, part)
-    asked = scheduled(enrolled_units(samples, part), separation=factorisation.separation, round=round, key=key)
+    sampled = scheduled(enrolled_units(samples, part), separation=factorisation.separation, round=round, key=key)
     stream = ("correlated", plan.release.stream_name(), str(query.dim), str(round), query.public_digest)
     total = np.zeros(query.dim, dtype=np.int64)
-    for _, message in client_messages(blocks_of(samples.of_units(asked)), plan.messages, asked, key, stream):
+    for _, message in client_messages(blocks_of(samples.of_units(sampled)), plan.messages, sampled, key, stream):
         total += message  # modulo 2^64
     counted = (factorisation.start <= round) & (factorisation.due >= round)
     rows = factorisation.weights[counted, round - 1, None] * total
     rows[held[counted]] += open_sums
     complete = factorisation.due[counted] == round
     hidden = (*stream, digest(rows[complete]))
-    current().confirm(plan.release, round, receipt(key, hidden), NO_LOTS)
+    current().confirm(plan.release, round, receipt(key, hidden), NO_SAMPLING)
     return CorrelatedRound(_noised(rows[complete], plan, key, hidden), rows[~complete], charged)
 
 
-def _paid(ledger: Ledger, release: Release, round: int) -> Ledger:
+def _charged(ledger: Ledger, release: Release, round: int) -> Ledger:
     if round == 1:
         return ledger.charge(release)
     if release not in ledger.releases:

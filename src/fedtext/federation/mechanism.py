@@ -23,7 +23,7 @@ from fedtext.privacy.ledger import Ledger, Part, Release, open_ledger
 from fedtext.privacy.matrix_mechanism import Factorisation
 from fedtext.privacy.noise import NoiseKey, covering_stddev, keyed_bytes, noise_bound, validate_exact_noise
 from fedtext.privacy.parties import Party, most_units
-from fedtext.privacy.plan import batch_rate, inside_a_party, priced_rate, priced_sampling
+from fedtext.privacy.plan import accounted_rate, accounted_sampling, batch_rate, within_party
 from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step, randomly_rounded
 from fedtext.system.errors import InputError
 from fedtext.system.threads import arrays_over_cores
@@ -81,13 +81,13 @@ def planned_sum(query: Query, declaration: Privacy, population: int, parties: in
     Raises:
         ValueError: `planned_release` raises it, or the noise cannot be drawn exactly.
     """
-    declaration = _as_asked(query, declaration)
+    declaration = _declaration_of(query, declaration)
     release, step = planned_release(query, declaration, population), grid_step(query.clip_norm, query.dim)
     stddev_on_grid = covering_stddev(release.noise_stddev / step * noise_widening(declaration))
     validate_exact_noise(stddev_on_grid)
     if declaration.aggregation == "secure":
         shares = parties or declaration.holders or population
-        _refuse_coarse_shares(stddev_on_grid, shares, query.dim, query.name)
+        _validate_shares(stddev_on_grid, shares, query.dim, query.name)
     fixed = declaration.clients_per_round if declaration.sampling == "fixed_size" else None
     return PlannedSum(
         query=query,
@@ -117,12 +117,12 @@ def planned_release(
     """
     if not (query.noise_multiplier > 0 and math.isfinite(query.noise_multiplier)):
         raise InputError(f"noise_multiplier {query.noise_multiplier} of {query.name}: it must be positive and finite")
-    declaration = _as_asked(query, declaration)
+    declaration = _declaration_of(query, declaration)
     step = grid_step(query.clip_norm, query.dim)
     sensitivity = adjusted_sensitivity(query.clip_norm, step, query.dim)
     moved = 1.0 if correlation is None else correlation.sensitivity
     words = _described(declaration, step, own=query.own)
-    sampling, rate = priced_sampling(declaration), priced_rate(declaration, population)
+    sampling, rate = accounted_sampling(declaration), accounted_rate(declaration, population)
     if query.batch is not None:
         sampling, rate = "poisson", batch_rate(declaration, population, query.batch)
     return Release(
@@ -172,7 +172,7 @@ def opened_ledger(
     return open_ledger(declaration, population, planned, part=part, parties=parties)
 
 
-def _as_asked(query: Query, declaration: Privacy) -> Privacy:
+def _declaration_of(query: Query, declaration: Privacy) -> Privacy:
     """Return the declaration that holds for the query: that within its party, if it is a local query."""
     if not query.own:
         return declaration
@@ -181,10 +181,10 @@ def _as_asked(query: Query, declaration: Privacy) -> Privacy:
             f"{query.name}: one party answers alone, and {len(query.parties or ())} are named: ask each by a query of "
             "its own"
         )
-    return inside_a_party(declaration)
+    return within_party(declaration)
 
 
-def _refuse_coarse_shares(stddev_on_grid: float, shares: int, dim: int, name: str) -> None:
+def _validate_shares(stddev_on_grid: float, shares: int, dim: int, name: str) -> None:
     """Raise if a sum of noise shares differs visibly from the one draw of noise that is accounted for."""
     thin = stddev_on_grid**2 < shares / 4  # no bound is known
     if thin or 2 * share_divergence(stddev_on_grid, shares, dim) > NEGLIGIBLE:
@@ -259,7 +259,7 @@ _LONG = range(2**16, 2**22)
 def client_messages(
     blocks: Iterable[Block],
     plan: PlannedSum,
-    asked: Int[np.ndarray, " unit"],
+    sampled: Int[np.ndarray, " unit"],
     key: NoiseKey,
     stream: tuple[str, ...],
 ) -> Iterator[tuple[int, Int64[np.ndarray, " dim"]]]:
@@ -272,8 +272,8 @@ def client_messages(
     Raises:
         ValueError: a block is not `plan.query.dim` wide, or a unit contributes that was not sampled, or twice.
     """
-    waiting = set(asked.tolist())
-    for unit, message in _sent(blocks, plan, key, stream):
+    waiting = set(sampled.tolist())
+    for unit, message in _messages(blocks, plan, key, stream):
         if unit not in waiting:
             raise InputError(f"{plan.query.name}: a client contributes that was not asked, or contributes twice")
         waiting.remove(unit)
@@ -293,7 +293,7 @@ def receipt(key: NoiseKey, stream: tuple[str, ...]) -> str:
     return keyed_bytes(key, 16, ("receipt", *stream)).hex()
 
 
-def _sent(
+def _messages(
     blocks: Iterable[Block], plan: PlannedSum, key: NoiseKey, stream: tuple[str, ...]
 ) -> Iterator[tuple[int, Int64[np.ndarray, " dim"]]]:
     query = plan.query

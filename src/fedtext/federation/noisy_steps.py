@@ -29,10 +29,10 @@ from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, discrete_gaussian
 from fedtext.system.errors import InputError
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
-class Ask(Protocol):
+class NoisyStep(Protocol):
     """The function through which a training queries the units: one step a call."""
 
     def __call__(self, blocks_of: BlocksOf, public_digest: str) -> Float[np.ndarray, " dim"]:
@@ -48,8 +48,8 @@ class Ask(Protocol):
 
 
 def release_noisy_steps(
-    query: Query, training: Callable[[Ask], Made], samples: PrivateSamples, ledger: Ledger, key: NoiseKey
-) -> tuple[Made, Ledger]:
+    query: Query, training: Callable[[NoisyStep], Result], samples: PrivateSamples, ledger: Ledger, key: NoiseKey
+) -> tuple[Result, Ledger]:
     """Run `training` on at most `query.steps` noisy sums, and return its result and the charged ledger.
 
     Every step samples its units and draws rounding randomness and noise anew, by streams of its own whose names hold
@@ -72,17 +72,17 @@ def release_noisy_steps(
         ValueError: aggregation is local, where the server sees the senders; `secure_sum.release_noisy_sum` would raise
             it; or the training takes more steps than were charged.
     """
-    return steps_of_several([query], lambda asks: training(asks[0]), samples, ledger, key)
+    return release_joint_noisy_steps([query], lambda asks: training(asks[0]), samples, ledger, key)
 
 
-def steps_of_several(
+def release_joint_noisy_steps(
     queries: Sequence[Query],
-    training: Callable[[Sequence[Ask]], Made],
+    training: Callable[[Sequence[NoisyStep]], Result],
     samples: PrivateSamples,
     ledger: Ledger,
     key: NoiseKey,
-) -> tuple[Made, Ledger]:
-    """Run one training on the steps of several queries, as of one a party: one `Ask` for each, in their order.
+) -> tuple[Result, Ledger]:
+    """Run one training on the steps of several queries, as of one a party: one `NoisyStep` for each, in their order.
 
     All queries are charged before the first step of any. A local query of one party (`Query.own`) is allowed under any
     aggregation: the party samples its own units, and no other party sees its sum before noise.
@@ -104,7 +104,7 @@ def steps_of_several(
 
 
 class _Steps:
-    """The steps of one query (an `Ask`): charged and admitted, then released one by one, at last confirmed."""
+    """The steps of one query (a `NoisyStep`): charged and admitted, then released one by one, at last confirmed."""
 
     def __init__(self, plan: PlannedSum, part: Ledger, charged: Ledger, key: NoiseKey) -> None:
         self.charged = charged
@@ -117,7 +117,7 @@ class _Steps:
         self._held = samples_of(samples, self.charged, self._part)
 
     def __call__(self, blocks_of: BlocksOf, public_digest: str) -> Float[np.ndarray, " dim"]:
-        """Release one step (`Ask`)."""
+        """Release one step (`NoisyStep`)."""
         query, plan, step = self._query, self._plan, len(self._hidden) + 1
         if step > query.steps:
             raise InputError(f"{query.name}: step {step} of {query.steps} that were paid: plan as many as are asked")
@@ -136,7 +136,7 @@ class _Steps:
         """Record that the training's result is about to be returned."""
         if not self._hidden:
             raise InputError(
-                f"{self._query.name}: the training asked nothing: ask at least once, or leave the door closed"
+                f"{self._query.name}: the training asked nothing: ask at least once, or do not run the training"
             )
         names = tuple(name for step in self._hidden for name in step)
         current().confirm(self._plan.release, self._query.round, receipt(self._key, names), self.draw)

@@ -24,7 +24,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Int64, Shaped
 
 from fedtext.federation.query import Query
-from fedtext.federation.units import silent_codes, unit_codes
+from fedtext.federation.units import codes_without_text, unit_codes
 from fedtext.params.privacy import Privacy, Sampling, Unit
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, keyed_bytes
@@ -101,7 +101,7 @@ def _sampling_keys(
 
 
 UNLABELLED = -1
-NO_LOTS = "no lots"
+NO_SAMPLING = "no lots"
 
 
 @dataclass(frozen=True)
@@ -226,13 +226,13 @@ def sampling_name(query: Query, ledger: Ledger) -> str:
     Under full participation all have one name: the query's settings then do not change who takes part.
     """
     if ledger.declaration.sampling == "full" and query.batch is None:
-        return NO_LOTS
+        return NO_SAMPLING
     return hashlib.sha256(json.dumps(_draw_stream(query, ledger)).encode()).hexdigest()[:16]
 
 
 def _draw_stream(query: Query, ledger: Ledger) -> tuple[str, ...]:
     """Return all that tells one release from another: accounting assumes an independent sample for each."""
-    priced = json.dumps([*query.price, ledger.population])
+    priced = json.dumps([*query.cost_terms, ledger.population])
     return (query.name, str(query.round), ledger.declaration.draw_name(), priced, *query.draw)
 
 
@@ -253,7 +253,7 @@ def enrolled_units(samples: PrivateSamples, ledger: Ledger) -> Int64[np.ndarray,
             f"more {ledger.declaration.unit}s hold samples than the {most} that the ledger was opened for: declare as "
             "many as there are (privacy.population)"
         )
-    return np.union1d(known, silent_codes(ledger.population - len(known)))
+    return np.union1d(known, codes_without_text(ledger.population - len(known)))
 
 
 def _code(label: str | None) -> int:
@@ -368,7 +368,7 @@ def _senders(part: Ledger, known: set[int]) -> list[int]:
     most = part.declaration.holders or 0
     if len(known) > most:
         raise InputError(f"more clients hold records than the {most} that privacy.holders declares: declare as many")
-    return sorted(known | set(silent_codes(most - len(known)).tolist()))
+    return sorted(known | set(codes_without_text(most - len(known)).tolist()))
 
 
 def _codes(parties: Sequence[Party]) -> Int64[np.ndarray, " party"]:

@@ -55,7 +55,7 @@ class Query:
     draw: tuple[str, ...] = ()
 
     @property
-    def price(self) -> tuple[object, ...]:
+    def cost_terms(self) -> tuple[object, ...]:
         """The values of all fields that determine the privacy cost: all but the last two."""
         return tuple(getattr(self, field.name) for field in fields(self)[:-2])
 

@@ -96,11 +96,11 @@ def release_noisy_sum(
     draw = sampling_name(query, part)
     current().admit(plan.release, ledger, draw)
     samples = samples_of(samples, ledger, part)
-    asked = sampled_units(samples, part, key, query)
+    sampled = sampled_units(samples, part, key, query)
     stream = (plan.release.stream_name(), str(query.dim), query.public_digest)
     local = ledger.declaration.aggregation == "local"
     total = np.zeros(query.dim, dtype=np.int64)
-    messages = client_messages(blocks_of(samples.of_units(asked)), plan, asked, key, stream)
+    messages = client_messages(blocks_of(samples.of_units(sampled)), plan, sampled, key, stream)
     for sender, sent in sent_by_holders(messages, samples, part, query.dim) if local else messages:
         total += sent  # int64 sums are sums modulo 2^64, of which 2^modulus_bits is a divisor
         if local:

@@ -46,7 +46,7 @@ def strong_names(names: Collection[str], silos: Silos) -> frozenset[str]:
         ValueError: a named one is no silo.
     """
     if isinstance(silos.strong, tuple):
-        _refuse_strangers(silos.strong, names, "silos.strong")
+        _validate_silo_names(silos.strong, names, "silos.strong")
         return frozenset(silos.strong)
     return frozenset(sorted(names)[: strong_number(len(names), silos.strong)])
 
@@ -67,11 +67,11 @@ def parties_of(units: Mapping[str, int], silos: Silos, epsilon: float) -> tuple[
     Raises:
         ValueError: a role or a budget is of no silo, no silo holds a unit, or a strong one holds none to train on.
     """
-    _refuse_strangers(silos.budgets, units, "silos.budgets")
+    _validate_silo_names(silos.budgets, units, "silos.budgets")
     strong = strong_names(units, silos)
     if not any(units.values()):
         raise InputError("no silo holds a unit to train on: check the corpus, or lower partition's held-out shares")
-    _refuse_empty_strong(strong, units)
+    _validate_strong(strong, units)
     return tuple(
         Party(
             name=name,
@@ -149,7 +149,7 @@ def _of_codes(labels: Sequence[str], codes: Collection[str]) -> Bool[np.ndarray,
     return np.array([label in wanted or not wanted.isdisjoint(parts_of(label)) for label in labels], dtype=bool)
 
 
-def _refuse_empty_strong(strong: Collection[str], units: Mapping[str, int]) -> None:
+def _validate_strong(strong: Collection[str], units: Mapping[str, int]) -> None:
     """Raise if a strong silo holds no unit: the model would silently train in fewer silos than were chosen."""
     if empty := sorted(name for name in strong if not units[name]):
         raise InputError(
@@ -159,6 +159,6 @@ def _refuse_empty_strong(strong: Collection[str], units: Mapping[str, int]) -> N
         )
 
 
-def _refuse_strangers(named: Collection[str], names: Collection[str], parameter: str) -> None:
+def _validate_silo_names(named: Collection[str], names: Collection[str], parameter: str) -> None:
     if strangers := sorted(set(named) - set(names)):
         raise InputError(f"{parameter} names {strangers[0]!r}, which is no silo: {did_you_mean(strangers[0], names)}")

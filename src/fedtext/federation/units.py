@@ -48,7 +48,7 @@ def record_codes(
     return codes
 
 
-def silent_codes(count: int) -> Int64[np.ndarray, " silent"]:
+def codes_without_text(count: int) -> Int64[np.ndarray, " silent"]:
     """Compute codes of `count` enrolled units of which only the number is known."""
     return np.asarray([derived_seed(0, "silent unit", number) for number in range(count)], dtype=np.int64)
 

@@ -234,7 +234,7 @@ _LARGEST_SHIFT = 1e4  # beyond it, at an epsilon of millions, a grid of so many 
 Pair = tuple[HalfProfile, HalfProfile]
 
 
-def priced_shift(shift: float) -> float:
+def accounted_shift(shift: float) -> float:
     """Round a shift up to twelve digits, so that shifts that differ in the last bits have one privacy cost.
 
     Epsilon under sampling is a step function: its grid depends on the shift, and moves epsilon by up to 1e-5. So noise
@@ -441,7 +441,7 @@ def epsilon(
     check_declaration(delta=delta, rounds=rounds, adjacency=adjacency, sampling=sampling, rate=rate)
     if not (noise_multiplier > 0 and math.isfinite(noise_multiplier)):
         raise InputError(f"noise_multiplier is {noise_multiplier}: it must be positive and finite")
-    _refuse_other(accountant, "accountant", Accountant)
+    _validate_choice(accountant, "accountant", Accountant)
     release = SampledGaussian(sampling, rate, 1 / noise_multiplier, rounds, non_negative)
     if accountant == "pld":
         return composed_epsilon([release], delta=delta, adjacency=adjacency)
@@ -459,8 +459,8 @@ def check_declaration(*, delta: float, rounds: int, adjacency: Adjacency, sampli
         raise InputError(f"delta is {delta}: it must lie strictly between 0 and 1")
     if isinstance(rounds, bool) or rounds != int(rounds) or rounds < 1:
         raise InputError(f"rounds is {rounds}: it must be a whole number of at least 1")
-    _refuse_other(adjacency, "adjacency", Adjacency)
-    _refuse_other(sampling, "sampling", Sampling)
+    _validate_choice(adjacency, "adjacency", Adjacency)
+    _validate_choice(sampling, "sampling", Sampling)
     if not 0 < rate <= 1:
         raise InputError(f"rate is {rate}: it must lie in (0, 1]")
     if sampling == "full" and rate != 1:
@@ -468,6 +468,6 @@ def check_declaration(*, delta: float, rounds: int, adjacency: Adjacency, sampli
     validate_accountable(sampling, adjacency)
 
 
-def _refuse_other(value: str, name: str, known: object) -> None:
+def _validate_choice(value: str, name: str, known: object) -> None:
     if value not in get_args(known):
         raise InputError(f"{name} is {value!r}: it must be one of {', '.join(get_args(known))}")

@@ -24,7 +24,7 @@ _AGGREGATION = {
     ),
     "trusted": "A trusted curator holds the private data and adds the noise{of}.",
 }
-_OWN = (
+_LOCAL_QUERY = (
     "{names}: one party answers alone, adds up what its own units say and adds all of the noise by itself. The server "
     "sees each such answer, or what was made of it, and whose it is."
 )
@@ -53,12 +53,12 @@ _SEEDED = f"This is a {SIMULATED}. Whoever knows the seed can remove the noise, 
 def assumptions(ledger: Ledger) -> list[str]:
     """Return the assumptions that the declaration and the releases imply, one or two sentences each."""
     declaration = ledger.declaration
-    found = [*_aggregation(ledger), *_own(ledger)]
+    found = [*_aggregation(ledger), *_local_queries(ledger)]
     if declaration.aggregation == "secure":
         share = f"At least {declaration.honest_fraction:.4g}" if declaration.honest_fraction < 1 else "All"
         found.append(f"{share} of the noise shares arrive; the noise is priced as if no more did.")
         found += _insider(ledger)
-    if any(release.rate < 1 and not _watched(release, ledger) for release in ledger.releases):
+    if any(release.rate < 1 and not _is_draw_visible(release, ledger) for release in ledger.releases):
         found.append(_SECRET_DRAW)
     if any("correlated across" in release.mechanism for release in ledger.releases):
         found.append(_CORRELATED)
@@ -90,10 +90,10 @@ def _aggregation(ledger: Ledger) -> list[str]:
     return [words]
 
 
-def _own(ledger: Ledger) -> list[str]:
+def _local_queries(ledger: Ledger) -> list[str]:
     """Return the assumptions of local queries, under any aggregation."""
     names = dict.fromkeys(release.name for release in ledger.releases if release.secret_draw)
-    return [_OWN.format(names=_quoted(names))] if names else []
+    return [_LOCAL_QUERY.format(names=_quoted(names))] if names else []
 
 
 def _insider(ledger: Ledger) -> list[str]:
@@ -104,17 +104,19 @@ def _insider(ledger: Ledger) -> list[str]:
     sharers = min((number for number in shares.values() if number > 1), default=None)
     if sharers is None:  # a party that adds all of the noise sees no other's contribution
         return []
-    left = {release: _left(ledger, number) if number > 1 else 1.0 for release, number in shares.items()}
-    seen = _INSIDER_PARTY.format(sharers=sharers, left=_left(ledger, sharers), epsilon=shown(_against(ledger, left)))
+    left = {release: _unknown_share(ledger, number) if number > 1 else 1.0 for release, number in shares.items()}
+    seen = _INSIDER_PARTY.format(
+        sharers=sharers, left=_unknown_share(ledger, sharers), epsilon=shown(_epsilon_against(ledger, left))
+    )
     return [seen]
 
 
-def _left(ledger: Ledger, sharers: int) -> float:
+def _unknown_share(ledger: Ledger, sharers: int) -> float:
     """Compute the fraction of the noise stddev still unknown to a party that contributed one of `sharers` shares."""
     return math.sqrt(max(0.0, 1 - 1 / (ledger.declaration.honest_fraction * sharers)))
 
 
-def _against(ledger: Ledger, left: dict[Release, float]) -> float | str:
+def _epsilon_against(ledger: Ledger, left: dict[Release, float]) -> float | str:
     """Compute epsilon where only a fraction `left` of each release's noise stddev is unknown."""
     if 0 in left.values():
         return number(math.inf)
@@ -125,7 +127,7 @@ def _against(ledger: Ledger, left: dict[Release, float]) -> float | str:
     return number(ledger.model_copy(update={"releases": tuple(thinner)}).epsilon())
 
 
-def _watched(release: Release, ledger: Ledger) -> bool:
+def _is_draw_visible(release: Release, ledger: Ledger) -> bool:
     """Return True if the server sees which units were sampled."""
     return ledger.declaration.aggregation == "local" and not release.secret_draw
 

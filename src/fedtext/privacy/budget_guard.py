@@ -50,19 +50,19 @@ class NoBudgetGuard:
         """Allow every read."""
 
 
-_gate: ContextVar[BudgetGuard] = ContextVar("gate", default=NoBudgetGuard())  # noqa: B039 - it has no state
+_guard: ContextVar[BudgetGuard] = ContextVar("gate", default=NoBudgetGuard())  # noqa: B039 - it has no state
 
 
 def current() -> BudgetGuard:
     """Return the budget guard in force."""
-    return _gate.get()
+    return _guard.get()
 
 
 @contextmanager
-def guarding(gate: BudgetGuard) -> Iterator[None]:
-    """Put `gate` in force for the block."""
-    token = _gate.set(gate)
+def guarding(guard: BudgetGuard) -> Iterator[None]:
+    """Put `guard` in force for the block."""
+    token = _guard.set(guard)
     try:
         yield
     finally:
-        _gate.reset(token)
+        _guard.reset(token)

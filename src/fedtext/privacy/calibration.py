@@ -11,10 +11,10 @@ from fedtext.params.privacy import Adjacency, Sampling
 from fedtext.privacy.accounting import (
     ROUNDING,
     SampledGaussian,
+    accounted_shift,
     check_declaration,
     composed_epsilon,
     gaussian_shift,
-    priced_shift,
     sampling_probability,
 )
 from fedtext.system.errors import InputError
@@ -67,14 +67,16 @@ def noise_multiplier(
 
 
 def keeps(kinds: Sequence[SampledGaussian], *, epsilon: float, delta: float, adjacency: Adjacency) -> bool:
-    """Return True if a ledger with this budget accepts these releases, accounted at `priced_shift` of their shifts.
+    """Return True if a ledger with this budget accepts these releases, accounted at `accounted_shift` of their shifts.
 
     A release's shift is sensitivity over noise stddev, which may differ from one over the multiplier in the last few
     bits: so both privacy costs are checked where that decides the twelfth digit.
     """
     return all(
         composed_epsilon(
-            [replace(kind, shift=priced_shift(kind.shift * bits)) for kind in kinds], delta=delta, adjacency=adjacency
+            [replace(kind, shift=accounted_shift(kind.shift * bits)) for kind in kinds],
+            delta=delta,
+            adjacency=adjacency,
         )
         <= epsilon * (1 + ROUNDING)
         for bits in (1 - 1e-15, 1.0, 1 + 1e-15)

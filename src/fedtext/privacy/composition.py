@@ -35,9 +35,9 @@ def compose_runs(
     }
     kinds = {(report["delta"], report["adjacency"], report["unit"]) for report in different.values()}
     if any(report["unaccounted"] for report in different.values()):
-        return _unpriced("private data were read without a mechanism in at least one of them", different)
+        return _unbounded("private data were read without a mechanism in at least one of them", different)
     if kinds - {(declaration.delta, declaration.adjacency, declaration.unit)}:
-        return _unpriced("they declare different deltas, adjacencies or units", different)
+        return _unbounded("they declare different deltas, adjacencies or units", different)
     releases = [release for report in different.values() for release in reported_releases(report)]
     if len({report.get("partition") for report in different.values()}) > 1:  # parties of two may share units
         releases = [release.model_copy(update={"parties": None}) for release in releases]
@@ -45,9 +45,9 @@ def compose_runs(
     ledger = Ledger(declaration=declaration, population=population, releases=tuple(releases))
     epsilon = ledger.spent()
     if math.isinf(epsilon):
-        return _unpriced("their accountant finds none", different)
+        return _unbounded("their accountant finds none", different)
     return {"epsilon": epsilon, "reason": None, "runs": len(different)}
 
 
-def _unpriced(reason: str, different: Mapping[Any, Any]) -> dict[str, Any]:
+def _unbounded(reason: str, different: Mapping[Any, Any]) -> dict[str, Any]:
     return {"epsilon": None, "reason": reason, "runs": len(different)}

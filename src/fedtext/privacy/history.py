@@ -79,7 +79,7 @@ class History:
             new = [self._append(root, entry) for root in self._roots]
         return new[0]
 
-    def know(self, clients: Iterable[str], texts: Iterable[str]) -> None:
+    def register_units(self, clients: Iterable[str], texts: Iterable[str]) -> None:
         """Record in the registry, if there is one, which clients and texts lie in this data root."""
         if self._registry is not None:
             clients, texts = set(clients), set(texts)
@@ -91,7 +91,7 @@ class History:
                         else:
                             self._registry.retire(root)  # other people's text has replaced theirs
                     self._registry.add(root, self._read(root))
-                    self._registry.know(root, clients, texts)
+                    self._registry.register_data_set(root, clients, texts)
             self._is_known = True
 
     def restore(self) -> None:
@@ -101,7 +101,7 @@ class History:
                 write_text(root / FOLDER / FILE, "".join(_lines(lost)))
 
     @property
-    def knows(self) -> bool:
+    def is_registered(self) -> bool:
         """True if the registry has recorded this data root's units, or need not."""
         return self._registry is None or bool(self._registry.data_root(self._roots[0]).data_sets)
 

@@ -25,7 +25,7 @@ from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import Parameters
 from fedtext.params.privacy import Adjacency, Privacy, Sampling, Unit
-from fedtext.privacy.accounting import ROUNDING, SampledGaussian, composed_epsilon, priced_shift
+from fedtext.privacy.accounting import ROUNDING, SampledGaussian, accounted_shift, composed_epsilon
 from fedtext.privacy.parties import (
     Party,
     distinct_spend_profiles,
@@ -52,7 +52,7 @@ class EvaluationOnly(Parameters):
 
 
 Part = Literal["train", "test"]
-_PRICED = ("sampling", "rate", "secret_draw", "unit", "steps", "rounds", "non_negative", "parties")
+_COST_FIELDS = ("sampling", "rate", "secret_draw", "unit", "steps", "rounds", "non_negative", "parties")
 
 
 class BudgetExceeded(InputError):  # noqa: N818 - it is the outcome of a check, and reads as one where it is raised
@@ -114,11 +114,11 @@ class Release(Parameters):
 
     @field_validator("parties")
     @classmethod
-    def _in_no_order(cls, parties: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    def _sorted_parties(cls, parties: tuple[str, ...] | None) -> tuple[str, ...] | None:
         return None if parties is None else tuple(sorted(set(parties)))
 
     @model_validator(mode="after")
-    def _full_means_all(self) -> Release:
+    def _validate_rate(self) -> Release:
         if self.sampling == "full" and self.rate != 1:
             raise InputError(f"{self.name}: rate is {self.rate} with sampling 'full': it must be 1")
         return self
@@ -138,7 +138,7 @@ class Release(Parameters):
 
     def as_sampled(self, *, watched: bool = False) -> SampledGaussian:
         """Return the release as the accountant's type; sampling that the server watched counts as none."""
-        shift = priced_shift(self.sensitivity / self.noise_stddev)
+        shift = accounted_shift(self.sensitivity / self.noise_stddev)
         watched = watched and not self.secret_draw
         sampling: Sampling = "full" if watched else self.sampling
         return SampledGaussian(sampling, 1.0 if watched else self.rate, shift, self.steps, self.non_negative)
@@ -149,7 +149,7 @@ class Release(Parameters):
         Noise (up to rounding), sampling, unit, sign, steps and rounds must agree.
         """
         return math.isclose(self.noise_multiplier, other.noise_multiplier, rel_tol=ROUNDING) and all(
-            getattr(self, field) == getattr(other, field) for field in _PRICED
+            getattr(self, field) == getattr(other, field) for field in _COST_FIELDS
         )
 
     def costs(self, party: str | None) -> bool:
@@ -214,9 +214,9 @@ class Ledger(Parameters):
             ValueError: the release protects another unit than was declared, names a party that the ledger does not
                 know, is in the ledger already, or is not one that the ledger was opened for.
         """
-        self._refuse_misfit(release)
+        self._validate_release(release)
         if self.planned is not None:
-            self._refuse_unplanned(release, self.planned)
+            self._validate_planned(release, self.planned)
         charged = self.model_copy(update={"releases": (*self.releases, release)})
         for party, budget, total in charged.overdrawn():
             if release.costs(name := party.name if party else None):
@@ -246,9 +246,11 @@ class Ledger(Parameters):
 
     def spent(self, adjacency: Adjacency | None = None, *, party: str | None = None) -> float:
         """Compute epsilon at the declared delta of the releases alone: of `party`, or of the party that spent most."""
-        payers = [release.parties for release in self.releases]
-        paid = distinct_spend_profiles(payers) if party is None else {spend_profiles(payers, [party])[party]}
-        return max(self._price([self.releases[at] for at in bill], adjacency) for bill in paid)
+        participants = [release.parties for release in self.releases]
+        paid = (
+            distinct_spend_profiles(participants) if party is None else {spend_profiles(participants, [party])[party]}
+        )
+        return max(self._epsilon_of([self.releases[at] for at in profile], adjacency) for profile in paid)
 
     def overdrawn(self) -> Iterator[tuple[Party | None, float, float]]:
         """Yield (party, budget, spent) for each party over its budget.
@@ -279,14 +281,14 @@ class Ledger(Parameters):
         """The largest number of units that may be enrolled."""
         return most_units(self.declaration, self.population)
 
-    def _price(self, releases: Sequence[Release], adjacency: Adjacency | None) -> float:
+    def _epsilon_of(self, releases: Sequence[Release], adjacency: Adjacency | None) -> float:
         return composed_epsilon(
             (release.as_sampled(watched=self.declaration.aggregation == "local") for release in releases),
             delta=self.declaration.delta,
             adjacency=adjacency or self.declaration.adjacency,
         )
 
-    def _refuse_misfit(self, release: Release) -> None:
+    def _validate_release(self, release: Release) -> None:
         if release.unit != self.declaration.unit:
             raise InputError(
                 f"'{release.name}' protects a {release.unit}, the declared unit is a {self.declaration.unit}: "
@@ -303,7 +305,7 @@ class Ledger(Parameters):
                 "from the ledger it was given first, and another release needs another name"
             )
 
-    def _refuse_unplanned(self, release: Release, planned: tuple[Release, ...]) -> None:
+    def _validate_planned(self, release: Release, planned: tuple[Release, ...]) -> None:
         named = [plan for plan in planned if (plan.name, plan.round) == (release.name, release.round)]
         if not any(plan.as_noisy_as(release) for plan in named):
             raise InputError(
@@ -336,9 +338,9 @@ def open_ledger(
             adjacency.
     """
     if population < 1:
-        raise InputError(f"population is {population}: there is nobody to protect; check the private data")
+        raise InputError(f"population is {population}: there is no unit to protect; check the private data")
     for party in parties or (None,):
-        _refuse_large_delta(declaration, population, part, party)
+        _validate_delta(declaration, population, part, party)
     ledger = Ledger(declaration=declaration.of_a_run(), population=population, part=part, parties=tuple(parties))
     everything = ledger.model_copy(update={"releases": tuple(planned)})
     if any(True for _ in everything.overdrawn()):
@@ -346,11 +348,11 @@ def open_ledger(
         for release in planned:  # one after another, to name the one that overdraws
             charged = charged.charge(release)
     for release in planned:
-        ledger._refuse_misfit(release)
+        ledger._validate_release(release)
     return ledger.model_copy(update={"planned": tuple(planned)})
 
 
-def _refuse_large_delta(declaration: Privacy, population: int, part: Part, party: Party | None) -> None:
+def _validate_delta(declaration: Privacy, population: int, part: Part, party: Party | None) -> None:
     held, whose = (party.population, f" of {party}") if party else (population, "")
     if declaration.delta >= 1 / held:
         kind = "training" if part == "train" else part

@@ -17,7 +17,7 @@ from fedtext.params import Parameters
 from fedtext.params.privacy import Privacy
 from fedtext.system.errors import InputError
 
-Payers = tuple[str, ...] | None  # names of the parties that took part; None: all of them
+Participants = tuple[str, ...] | None  # names of the parties that took part; None: all of them
 
 
 class Party(Parameters):
@@ -39,11 +39,11 @@ class Party(Parameters):
         return f"party '{self.name}' ({self.kind})"
 
 
-def spend_profiles(payers: Sequence[Payers], names: Iterable[str] = ()) -> dict[str, tuple[int, ...]]:
-    """Map each party to the releases that it is charged for, as positions in `payers`.
+def spend_profiles(participants: Sequence[Participants], names: Iterable[str] = ()) -> dict[str, tuple[int, ...]]:
+    """Map each party to the releases that it is charged for, as positions in `participants`.
 
     Args:
-        payers: The parties that took part in each release.
+        participants: The parties that took part in each release.
         names: Parties to list even if no release names them.
 
     Returns:
@@ -51,21 +51,21 @@ def spend_profiles(payers: Sequence[Payers], names: Iterable[str] = ()) -> dict[
             every release is charged to all.
     """
     found: dict[str, list[int]] = {name: [] for name in names}
-    for named in payers:
+    for named in participants:
         for name in named or ():
             found.setdefault(name, [])
-    for position, named in enumerate(payers):
+    for position, named in enumerate(participants):
         for name in found if named is None else named:
             found[name].append(position)
     return {name: tuple(positions) for name, positions in found.items()}
 
 
-def distinct_spend_profiles(payers: Sequence[Payers]) -> set[tuple[int, ...]]:
+def distinct_spend_profiles(participants: Sequence[Participants]) -> set[tuple[int, ...]]:
     """Return the distinct sets of releases that some party is charged for.
 
     The maximum epsilon over them is the maximum over all parties: a party that no release names is charged least.
     """
-    return set(spend_profiles(payers).values()) or {tuple(range(len(payers)))}
+    return set(spend_profiles(participants).values()) or {tuple(range(len(participants)))}
 
 
 def partition(parties: Iterable[Party], deal: str = "") -> str:

@@ -25,13 +25,13 @@ def sampling_rate(privacy: Privacy, population: int) -> float:
     return privacy.clients_per_round / population
 
 
-def priced_sampling(privacy: Privacy) -> Sampling:
+def accounted_sampling(privacy: Privacy) -> Sampling:
     """Return the sampling that may be accounted: full under local noise, where the server sees the senders."""
     return "full" if privacy.aggregation == "local" else privacy.sampling
 
 
-def priced_rate(privacy: Privacy, population: int) -> float:
-    """Return the rate that belongs to `priced_sampling`."""
+def accounted_rate(privacy: Privacy, population: int) -> float:
+    """Return the rate that belongs to `accounted_sampling`."""
     return 1.0 if privacy.aggregation == "local" else sampling_rate(privacy, population)
 
 
@@ -55,7 +55,7 @@ def batch_rate(privacy: Privacy, population: int, batch: int) -> float:
     return batch / population
 
 
-def inside_a_party(privacy: Privacy) -> Privacy:
+def within_party(privacy: Privacy) -> Privacy:
     """Return the declaration as it holds within one party, which is the curator of its own units.
 
     The party samples in secret, sums and adds noise by itself, whatever other parties do and whoever sees its result.
@@ -108,8 +108,8 @@ def planned_multiplier(
         delta=privacy.delta,
         rounds=releases,
         adjacency=privacy.adjacency,
-        sampling=priced_sampling(privacy) if batch is None else "poisson",
-        rate=priced_rate(privacy, population) if batch is None else batch_rate(privacy, population, batch),
+        sampling=accounted_sampling(privacy) if batch is None else "poisson",
+        rate=accounted_rate(privacy, population) if batch is None else batch_rate(privacy, population, batch),
         non_negative=non_negative,
         beside=beside,
     )

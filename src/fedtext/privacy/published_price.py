@@ -42,7 +42,7 @@ def _by_formula(ledger: Ledger) -> dict[str, Any] | None:
 def _by_renyi(ledger: Ledger) -> dict[str, Any]:
     """Compare for a declared multiplier: the claim is the Renyi accountant's, as in the papers."""
     kinds = [SampledGaussian("poisson", r.rate, 1 / r.noise_multiplier, r.steps) for r in ledger.releases]
-    paid = [[kinds[at] for at in bill] for bill in distinct_spend_profiles([r.parties for r in ledger.releases])]
+    paid = [[kinds[at] for at in profile] for profile in distinct_spend_profiles([r.parties for r in ledger.releases])]
     claimed = max(rdp_epsilon(own, ledger.declaration.delta) if own else 0.0 for own in paid)
     return {
         "epsilon": claimed,

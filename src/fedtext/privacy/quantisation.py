@@ -16,7 +16,7 @@ from jaxtyping import Float, Int64
 from fedtext.system.errors import InputError
 
 INFLATION = 2.0**-10
-_COIN_BITS = 32
+_ROUNDING_BITS = 32
 
 
 def grid_step(clip_norm: float, dim: int, inflation: float = INFLATION) -> float:
@@ -48,9 +48,9 @@ def randomly_rounded(
     so the division of clients into blocks does not change the result. |x| / step has to stay below 2^31.
     """
     rows, dim = x.shape
-    draws = rng.integers(0, 2**64, size=(rows, -(-dim * _COIN_BITS // 64)), dtype=np.uint64)
+    draws = rng.integers(0, 2**64, size=(rows, -(-dim * _ROUNDING_BITS // 64)), dtype=np.uint64)
     rounded = np.empty(x.shape, dtype=np.int64)
-    np.multiply(x, 2.0**_COIN_BITS / step, out=rounded, casting="unsafe")  # truncated towards zero: no value grows
+    np.multiply(x, 2.0**_ROUNDING_BITS / step, out=rounded, casting="unsafe")  # truncated towards zero: no value grows
     rounded += draws.view(np.uint32)[:, :dim]
-    rounded >>= _COIN_BITS
+    rounded >>= _ROUNDING_BITS
     return rounded

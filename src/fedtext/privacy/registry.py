@@ -42,8 +42,8 @@ from fedtext.system.locks import locked
 from fedtext.system.refusal import RunRefusedError
 
 SIZE = 2048
-TELLING_TEXT = 24  # characters: the least that identify a unit
-TELLING_NUMBER = 7  # digits: the least that identify a client
+MIN_IDENTIFYING_TEXT = 24  # characters: the least that identify a unit
+MIN_IDENTIFYING_NUMBER = 7  # digits: the least that identify a client
 _WORD = 8  # bytes of a kept digest
 
 
@@ -84,18 +84,18 @@ def sketch(clients: Iterable[str], texts: Iterable[str], key: bytes) -> tuple[st
         texts: In any order and spelling of white space and case; those that identify no unit are left out here.
         key: The user's secret.
     """
-    ids = _digests((one.strip() for one in clients), "client", key, telling=_is_telling_id)
-    words = _digests((" ".join(one.casefold().split()) for one in texts), "text", key, telling=_is_telling_text)
+    ids = _digests((one.strip() for one in clients), "client", key, identifies=_is_identifying_id)
+    words = _digests((" ".join(one.casefold().split()) for one in texts), "text", key, identifies=_is_identifying_text)
     whole = hashlib.blake2b(b"".join([*sorted(ids), b"|", *sorted(words)]), key=key, digest_size=16)
     return whole.hexdigest(), Sketch(_kept(ids), _kept(words))
 
 
-def _digests(units: Iterable[str], kind: str, key: bytes, *, telling: Callable[[str], bool]) -> set[bytes]:
+def _digests(units: Iterable[str], kind: str, key: bytes, *, identifies: Callable[[str], bool]) -> set[bytes]:
     person = kind.encode()
     return {
         hashlib.blake2b(unit.encode(), key=key, digest_size=2 * _WORD, person=person).digest()
         for unit in set(units)
-        if telling(unit)
+        if identifies(unit)
     }
 
 
@@ -109,12 +109,12 @@ def _kept(digests: set[bytes]) -> UInt64[np.ndarray, " kept"]:
     return np.sort(np.frombuffer(filled, dtype="<u8").astype(np.uint64))
 
 
-def _is_telling_id(one: str) -> bool:
-    return bool(one) and not (one.isdigit() and len(one) < TELLING_NUMBER)
+def _is_identifying_id(one: str) -> bool:
+    return bool(one) and not (one.isdigit() and len(one) < MIN_IDENTIFYING_NUMBER)
 
 
-def _is_telling_text(one: str) -> bool:
-    return len(one) >= TELLING_TEXT
+def _is_identifying_text(one: str) -> bool:
+    return len(one) >= MIN_IDENTIFYING_TEXT
 
 
 KEY, DATA_SETS, DATA_ROOTS = "key", "data_sets", "data_roots"
@@ -185,7 +185,7 @@ class Registry:
         }
         return [root for root in known if root.path in own or same & set(root.data_sets)]
 
-    def know(self, path: Path, clients: Iterable[str], texts: Iterable[str]) -> None:
+    def register_data_set(self, path: Path, clients: Iterable[str], texts: Iterable[str]) -> None:
         """Record which data set was read in a data root; the caller must hold the lock."""
         name, kept = sketch(clients, texts, self._key())
         file = self._data_sets() / name

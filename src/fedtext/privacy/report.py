@@ -16,7 +16,7 @@ from fedtext.privacy.assumptions import SIMULATED, assumptions
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.parties import Party, spend_profiles
 from fedtext.privacy.published_price import published_price
-from fedtext.privacy.spending import Rules, Spent, Total, party_totals, priced, spent_on, totals, worst_total
+from fedtext.privacy.spending import Rules, Spent, Total, counted_entries, party_totals, spent_on, totals, worst_total
 from fedtext.privacy.wording import number, shown, table
 
 _Alike = tuple[str, float, tuple[tuple[str, int], ...]]  # kind, budget, and names and rounds of releases
@@ -68,7 +68,7 @@ def _row(
     }
 
 
-def who_paid(release: Release, ledger: Ledger) -> dict[str, int]:
+def parties_charged(release: Release, ledger: Ledger) -> dict[str, int]:
     """Count the parties of each kind that took part."""
     part = ledger.parties if release.parties is None else [p for p in ledger.parties if p.name in set(release.parties)]
     return dict(Counter(party.kind for party in part))
@@ -278,7 +278,7 @@ def _releases(ledger: Ledger) -> list[dict[str, Any]]:
         alone = ledger.model_copy(update={"releases": (release,)})
         so_far = ledger.model_copy(update={"releases": ledger.releases[:count]})
         price = {"epsilon_alone": number(alone.spent()), "epsilon_cumulative": number(so_far.spent())}
-        paid = {"paid_by": who_paid(release, ledger)} if ledger.parties else {}
+        paid = {"paid_by": parties_charged(release, ledger)} if ledger.parties else {}
         entries.append({**release.model_dump(), "noise_multiplier": release.noise_multiplier, **price, **paid})
     return entries
 
@@ -291,7 +291,7 @@ def _data_set(ledger: Ledger, history: Sequence[Spent], allowance: Allowance) ->
     newest = next((entry for entry in reversed(history) if not entry.elsewhere), None)
     rules = newest.rules if newest else Rules("")
     found = totals(history, ledger, rules, allowed=allowance.total)
-    worst, made = worst_total(found), priced(history, ledger, rules)
+    worst, made = worst_total(found), counted_entries(history, ledger, rules)
     elsewhere = sum(bool(entry.elsewhere) for entry in made)
     whose = f"what these {ledger.declaration.unit}s hold"
     said = f"No release of {whose} is on record"

@@ -27,7 +27,7 @@ from fedtext.params import Parameters
 from fedtext.params.privacy import Adjacency, Unit
 from fedtext.privacy.accounting import ROUNDING, SampledGaussian, composed_epsilon
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Part, Release
-from fedtext.privacy.parties import Party, Payers, distinct_spend_profiles, spend_profiles
+from fedtext.privacy.parties import Participants, Party, distinct_spend_profiles, spend_profiles
 from fedtext.system.errors import InputError
 
 
@@ -125,7 +125,7 @@ class Spent(Parameters):
         """The rules of the run that made the release."""
         return Rules(self.split, self.spans)
 
-    def is_cut_otherwise(self, rules: Rules) -> bool:
+    def has_other_spans(self, rules: Rules) -> bool:
         """Return True if the run protected records, and cut texts into records by other rules than these."""
         return self.release is not None and self.release.unit == "record" and self.spans != rules.spans
 
@@ -213,18 +213,18 @@ def totals(
     Returns:
         One total for every promise and party; the party is None where no parties are told apart.
     """
-    mine = [entry for entry in history if _is_of(entry, ledger, rules)]
-    payers = [*_payers(mine, ledger, rules), *(release.parties for release in planned)]
-    named = spend_profiles(payers, [party.name for party in ledger.parties])
-    paid: dict[str | None, tuple[int, ...]] = dict(named.items()) if named else {None: tuple(range(len(payers)))}
+    mine = [entry for entry in history if _may_concern(entry, ledger, rules)]
+    participants = [*_participants(mine, ledger, rules), *(release.parties for release in planned)]
+    named = spend_profiles(participants, [party.name for party in ledger.parties])
+    paid: dict[str | None, tuple[int, ...]] = dict(named.items()) if named else {None: tuple(range(len(participants)))}
     found = []
     for promise, limits in _promised(mine, [*before, ledger], rules, allowed).items():
         prices = {}
-        for bill in set(paid.values()):
-            made = [mine[at] for at in bill if at < len(mine)]
-            asked = [planned[at - len(mine)] for at in bill if at >= len(mine)]
-            prices[bill] = _price(made, asked, promise, rules)
-        found += [Total(promise, name, limits.of(name), *prices[bill]) for name, bill in paid.items()]
+        for profile in set(paid.values()):
+            made = [mine[at] for at in profile if at < len(mine)]
+            asked = [planned[at - len(mine)] for at in profile if at >= len(mine)]
+            prices[profile] = _epsilon_of(made, asked, promise, rules)
+        found += [Total(promise, name, limits.of(name), *prices[profile]) for name, profile in paid.items()]
     return found
 
 
@@ -285,12 +285,12 @@ def validate_total(
     if not (too_much := [total for total in found if total.is_overdrawn]):
         return
     worst = worst_total(too_much)
-    mine = [entry for entry in history if _is_of(entry, ledger, rules)]
-    paid = _paid_by(mine, ledger, rules, worst.party)
+    mine = [entry for entry in history if _may_concern(entry, ledger, rules)]
+    paid = _spent_by(mine, ledger, rules, worst.party)
     names = ", ".join(dict.fromkeys(f"'{release.name}'" for release in planned))
     raise TotalExceeded(
         worst,
-        spent=_price(paid, [], worst.promise, rules)[0],
+        spent=_epsilon_of(paid, [], worst.promise, rules)[0],
         asked=names or "a read without a mechanism",
         on=", ".join(_on(paid, ledger, rules, worst.promise)) or "nothing",
         party=next((party for party in ledger.parties if party.name == worst.party), None),
@@ -299,13 +299,13 @@ def validate_total(
 
 def budget_of(ledger: Ledger, history: Sequence[Spent], rules: Rules, allowed: float | None = None) -> float:
     """Return the limit of all releases of the ledger's clients together under the ledger's promise."""
-    mine = [entry for entry in history if _is_of(entry, ledger, rules)]
+    mine = [entry for entry in history if _may_concern(entry, ledger, rules)]
     return _promised(mine, [ledger], rules, allowed)[_of_ledger(ledger, rules)].whole
 
 
 def not_yet_made(history: Sequence[Spent], ledger: Ledger, rules: Rules) -> list[Release]:
     """Return the ledger's planned releases without an entry: a resumed or repeated run makes no others."""
-    mine = [entry for entry in history if _is_of(entry, ledger, rules) and not entry.is_cut_otherwise(rules)]
+    mine = [entry for entry in history if _may_concern(entry, ledger, rules) and not entry.has_other_spans(rules)]
     made = [entry.release for entry in mine if entry.release is not None]
     return [
         plan
@@ -319,16 +319,16 @@ def spent_on(history: Sequence[Spent], ledger: Ledger, rules: Rules, promise: Pr
 
     The epsilon is that of the releases of one name alone, under the promise.
     """
-    return _on([entry for entry in history if _is_of(entry, ledger, rules)], ledger, rules, promise)
+    return _on([entry for entry in history if _may_concern(entry, ledger, rules)], ledger, rules, promise)
 
 
 def _on(mine: Sequence[Spent], ledger: Ledger, rules: Rules, promise: Promise) -> list[str]:
     words = []
     for name, place in dict.fromkeys((entry.name, entry.elsewhere) for entry in mine):
         own = [entry for entry in mine if (entry.name, entry.elsewhere) == (name, place)]
-        paid = distinct_spend_profiles(_payers(own, ledger, rules))
-        epsilon = max(_price([own[at] for at in bill], [], promise, rules)[0] for bill in paid)
-        cut = any(entry.is_cut_otherwise(Rules("", promise.spans)) for entry in own) and promise.unit == "record"
+        paid = distinct_spend_profiles(_participants(own, ledger, rules))
+        epsilon = max(_epsilon_of([own[at] for at in profile], [], promise, rules)[0] for profile in paid)
+        cut = any(entry.has_other_spans(Rules("", promise.spans)) for entry in own) and promise.unit == "record"
         words.append(
             f"'{name}' x {len(list(_distinct(own)))}{' of records cut in another way' if cut else ''}"
             f"{f' in {place}' if place else ''}: {epsilon:.4g}"
@@ -336,9 +336,9 @@ def _on(mine: Sequence[Spent], ledger: Ledger, rules: Rules, promise: Promise) -
     return words
 
 
-def priced(history: Sequence[Spent], ledger: Ledger, rules: Rules) -> list[Spent]:
+def counted_entries(history: Sequence[Spent], ledger: Ledger, rules: Rules) -> list[Spent]:
     """Return the entries that `totals` accounts for."""
-    return [entry for entry in history if _is_of(entry, ledger, rules)]
+    return [entry for entry in history if _may_concern(entry, ledger, rules)]
 
 
 @dataclass
@@ -381,12 +381,12 @@ def _of_ledger(ledger: Ledger, rules: Rules) -> Promise:
     return Promise(declared.adjacency, declared.unit, declared.delta, ledger.part, spans)
 
 
-def _is_of(entry: Spent, ledger: Ledger, rules: Rules) -> bool:
+def _may_concern(entry: Spent, ledger: Ledger, rules: Rules) -> bool:
     """Return True if the entry may be of people that the ledger protects."""
     return entry.part == ledger.part or entry.split != rules.split
 
 
-def _payers(mine: Sequence[Spent], ledger: Ledger, rules: Rules) -> list[Payers]:
+def _participants(mine: Sequence[Spent], ledger: Ledger, rules: Rules) -> list[Participants]:
     """Return the parties that each entry is charged to; None, all, where it may concern any unit."""
     partition = ledger.partition or next((entry.partition for entry in reversed(mine) if entry.partition), "")
     return [
@@ -395,13 +395,15 @@ def _payers(mine: Sequence[Spent], ledger: Ledger, rules: Rules) -> list[Payers]
     ]
 
 
-def _paid_by(mine: Sequence[Spent], ledger: Ledger, rules: Rules, party: str | None) -> list[Spent]:
+def _spent_by(mine: Sequence[Spent], ledger: Ledger, rules: Rules, party: str | None) -> list[Spent]:
     """Return the entries charged to a party; all entries if the party is None."""
-    payers = _payers(mine, ledger, rules)
-    return [one for one, named in zip(mine, payers, strict=True) if None in (party, named) or party in (named or ())]
+    participants = _participants(mine, ledger, rules)
+    return [
+        one for one, named in zip(mine, participants, strict=True) if None in (party, named) or party in (named or ())
+    ]
 
 
-def _price(made: Sequence[Spent], planned: Sequence[Release], promise: Promise, rules: Rules) -> tuple[float, str]:
+def _epsilon_of(made: Sequence[Spent], planned: Sequence[Release], promise: Promise, rules: Rules) -> tuple[float, str]:
     """Compute epsilon of made and planned releases for units that took part in all; return the reason if infinite."""
     for entry in made:
         if (reason := _unbounded(entry.name, entry.release, entry.spans, promise)) is not None:

@@ -20,7 +20,7 @@ from fedtext.seeding import stream
 from fedtext.system.errors import InputError
 from fedtext.system.hardware import bfloat16_if_faster, compute_device, row_multiple
 from fedtext.system.progress import progress
-from fedtext.training.packed_sequences import MASKED, head_of, logits_of_lines, packed_texts
+from fedtext.training.packed_sequences import MASKED, packed_logits, packed_texts, scored_logits_only
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,7 +47,7 @@ def train_causal_lm(
 ) -> list[dict[str, float]]:
     """Train `model` in place on `rows`; positions that hold `pad_token_id` are neither attended to nor scored.
 
-    Tokens marked by `only_shown` (fedtext.training.client_gradients), such as a prompt's, are attended to and not
+    Tokens marked by `as_unscored` (fedtext.training.client_gradients), such as a prompt's, are attended to and not
     scored.
 
     The optimizer is AdamW on float32 weights (matrices decay, vectors do not), with the learning rate of `peak_share`
@@ -79,7 +79,7 @@ def train_causal_lm(
         raise InputError(f"{label}: no training rows; give it more text or shorter rows")
     if compiled and pad_token_id is not None:
         raise InputError(f"{label}: padded rows are not compiled for: leave out compiled, or pad_token_id")
-    refuse_long(rows, model, label)
+    validate_lengths(rows, model, label)
     device = compute_device()
     model.to(device).float().train()
     forward = torch.compile(model) if compiled else model
@@ -91,7 +91,7 @@ def train_causal_lm(
     history: list[dict[str, float]] = []
     recent: list[Tensor] = []
     with _plain_attention(model, wanted=rows.shape[1] <= SHORT and device.type == "cpu"):
-        packed = pad_token_id is not None and _reads_lines(model, rows, pad_token_id)
+        packed = pad_token_id is not None and _supports_packing(model, rows, pad_token_id)
         for step, picked in enumerate(progress(batches, label, unit="step"), start=1):
             ids = torch.from_numpy(rows[picked]).to(device)
             with bfloat16_if_faster(device):
@@ -139,7 +139,7 @@ def peak_share(step: int, steps: int, warmup_share: float) -> float:
     return 0.5 * (1 + math.cos(math.pi * (step - warmup) / (steps - warmup + 1)))
 
 
-def refuse_long(rows: Sequence[Sequence[int]] | np.ndarray, model: PreTrainedModel, label: str) -> None:
+def validate_lengths(rows: Sequence[Sequence[int]] | np.ndarray, model: PreTrainedModel, label: str) -> None:
     """Raise ValueError if a row has more tokens than `model` reads at once."""
     longest, limit = max(map(len, rows), default=0), context_length(model)
     if limit is not None and longest > limit:
@@ -198,7 +198,7 @@ def _of_lines(
     wanted = labels != UNSCORED
     others = (~wanted).nonzero()[: -int(wanted.sum()) % multiple]
     wanted[tuple(others.T)] = True
-    logits = logits_of_lines(model, replace(lines, ids=_as_shown(lines.ids)), wanted)
+    logits = packed_logits(model, replace(lines, ids=_as_shown(lines.ids)), wanted)
     return logits, labels[wanted]
 
 
@@ -209,7 +209,7 @@ def _of_rows(
     from torch.nn.functional import pad
 
     scored = (real & (ids >= 0))[:, 1:]
-    with head_of(model, pad(scored, (0, 1))):  # a token is predicted by the position before it
+    with scored_logits_only(model, pad(scored, (0, 1))):  # a token is predicted by the position before it
         output = model(
             input_ids=_as_shown(ids).masked_fill(~real, 0),  # any token: it is masked and not scored
             attention_mask=real.long(),
@@ -219,13 +219,13 @@ def _of_rows(
 
 
 def _as_shown(ids: Tensor) -> Tensor:
-    """Decode tokens marked by `only_shown` (fedtext.training.client_gradients) to the tokens themselves."""
+    """Decode tokens marked by `as_unscored` (fedtext.training.client_gradients) to the tokens themselves."""
     import torch
 
     return torch.where(ids < -1, -2 - ids, ids)
 
 
-def _reads_lines(model: PreTrainedModel, rows: Int[np.ndarray, "row length"], pad_token_id: int) -> bool:
+def _supports_packing(model: PreTrainedModel, rows: Int[np.ndarray, "row length"], pad_token_id: int) -> bool:
     """Return whether `model` has the same loss on packed texts as on rows, tried on the two longest.
 
     A model with a sliding window and a recurrent model do not.

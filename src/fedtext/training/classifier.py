@@ -157,7 +157,7 @@ KINDS: dict[Kind, Callable[..., Classifier]] = {
 }
 
 
-JUDGED_AT_ONCE = 64
+PREDICTED_AT_ONCE = 64
 
 
 class FineTuned:
@@ -185,8 +185,8 @@ class FineTuned:
 
         found = [np.zeros((0, self._head.out_features))]
         with torch.inference_mode():
-            for first in range(0, len(texts), JUDGED_AT_ONCE):
-                rows = self.logits(texts[first : first + JUDGED_AT_ONCE]).float()
+            for first in range(0, len(texts), PREDICTED_AT_ONCE):
+                rows = self.logits(texts[first : first + PREDICTED_AT_ONCE]).float()
                 found.append(rows.softmax(dim=1).cpu().numpy().astype(np.float64))
         return np.concatenate(found)
 

@@ -3,7 +3,7 @@
 Side by side, `torch.func.vmap` maps the model's vector-Jacobian product over clients. In a given shape each client has
 a slot of its own: its result does not depend, to the bit, on its slot or on what the other slots hold.
 
-A row of tokens holds real tokens; `NO_TOKEN`, which is not scored; and, encoded by `only_shown`, tokens that are shown
+A row of tokens holds real tokens; `NO_TOKEN`, which is not scored; and, encoded by `as_unscored`, tokens that are shown
 to the model and not scored, such as a prompt's.
 """
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 def token_error(model: PreTrainedModel, logits: Tensor, ids: Tensor) -> Tensor:
     """Compute the derivative of the mean cross-entropy of a batch's real tokens with respect to its logits."""
     real = (ids[:, 1:, None] >= 0).to(logits.dtype)
-    return surprise_error(logits, ids).mul_(real / real.sum().clamp(min=1.0))
+    return cross_entropy_error(logits, ids).mul_(real / real.sum().clamp(min=1.0))
 
 
-def surprise_error(logits: Tensor, ids: Tensor) -> Tensor:
+def cross_entropy_error(logits: Tensor, ids: Tensor) -> Tensor:
     """Compute the derivative of each token's own cross-entropy with respect to its logits, unscored tokens included."""
     import torch
 
@@ -80,7 +80,7 @@ def one_alone(model: PreTrainedModel, error: Error = token_error) -> Gradients:
     return of_one
 
 
-def only_shown(tokens: Int[np.ndarray, " token"]) -> Int[np.ndarray, " token"]:
+def as_unscored(tokens: Int[np.ndarray, " token"]) -> Int[np.ndarray, " token"]:
     """Encode tokens that are shown and not scored as numbers below `NO_TOKEN`; the function is its own inverse."""
     return np.asarray(-2 - tokens)
 
@@ -125,6 +125,6 @@ def logits_of(model: PreTrainedModel, weights: Mapping[str, Tensor], ids: Tensor
     """Compute the logits after each shown token of the rows `ids`, with these weights in place of the model's."""
     import torch
 
-    shown = torch.where(ids < -1, -2 - ids, ids.clamp(min=0))  # decodes `only_shown`
+    shown = torch.where(ids < -1, -2 - ids, ids.clamp(min=0))  # decodes `as_unscored`
     inputs = {"input_ids": shown[:, :-1], "use_cache": False}
     return torch.func.functional_call(model, dict(weights), (), inputs).logits.float()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fedtext.training.client_gradients import logits_of, surprise_error, token_error
+from fedtext.training.client_gradients import cross_entropy_error, logits_of, token_error
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,7 +47,7 @@ def preferences(model: PreTrainedModel, beta: float) -> UnitLoss:
         gained = answer_log_probs(logits, ids) - answer_log_probs(logits_of(model, reference, ids), ids)
         pull = beta * torch.sigmoid(-beta * (gained[0] - gained[1]))
         sides = torch.stack([pull, -pull])[:, None, None]
-        return surprise_error(logits, ids).mul_((ids[:, 1:, None] >= 0) * sides)
+        return cross_entropy_error(logits, ids).mul_((ids[:, 1:, None] >= 0) * sides)
 
     return UnitLoss(2, error)
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.federation.noisy_steps import Ask, release_noisy_steps
+from fedtext.federation.noisy_steps import NoisyStep, release_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.units import Block, digest
@@ -69,7 +69,7 @@ def trained_weights(
     key: NoiseKey,
     loss: UnitLoss = TEXTS,
     *,
-    told: str,
+    settings: str,
 ) -> tuple[Server, Ledger]:
     """Train the weights of `model` that require gradients by DP-SGD, from `start`.
 
@@ -84,7 +84,7 @@ def trained_weights(
         ledger: The ledger so far.
         key: The run's secret key for sampling and noise.
         loss: Loss of one example.
-        told: All other public inputs, such as parameters, model and prior tuning; their digest, with that of the
+        settings: All other public inputs, such as parameters, model and prior tuning; their digest, with that of the
             weights, selects the random stream of the sampling.
 
     Returns:
@@ -96,7 +96,7 @@ def trained_weights(
     """
     gradients = UnitGradients(model, params.units_at_once, loss=loss)
 
-    def training(ask: Ask) -> Server:
+    def training(ask: NoisyStep) -> Server:
         server = new_server(start, params.optimizer)
         for _ in progress(range(query.steps), "DP-SGD", unit="step"):
             weights = server["weights"]
@@ -104,7 +104,7 @@ def trained_weights(
             server = server_step(server, -noised / params.batch_size, params.optimizer)
         return server
 
-    return release_noisy_steps(query.about("", told), training, samples, ledger, key)
+    return release_noisy_steps(query.about("", settings), training, samples, ledger, key)
 
 
 def trained_unprotected(

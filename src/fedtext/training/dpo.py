@@ -36,8 +36,8 @@ from fedtext.system.errors import InputError
 from fedtext.system.hardware import compute_device, is_bfloat16_faster
 from fedtext.system.progress import progress
 from fedtext.training.lora import TrainedAdapter, load_weights, lora_config, without_deprecations
-from fedtext.training.packed_sequences import MASKED, logits_of_lines, packed_pairs
-from fedtext.training.preference_pairs import TokenisedPair, distinct_pairs, refuse_long, tokenised
+from fedtext.training.packed_sequences import MASKED, packed_logits, packed_pairs
+from fedtext.training.preference_pairs import TokenisedPair, distinct_pairs, tokenised, validate_lengths
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +112,7 @@ def _of_lines(
     import torch
 
     lines = packed_pairs(context_ids, context_mask, input_ids, attention_mask)
-    logits = logits_of_lines(model, lines, lines.scored)
+    logits = packed_logits(model, lines, lines.scored)
     row, step = lines.completions
     log_probs = logits.new_zeros(targets.shape, dtype=torch.float32)
     log_probs[row, step] = _log_probs(logits, targets[row, step])
@@ -144,7 +144,7 @@ def _log_probs(logits: Tensor, targets: Tensor) -> Tensor:
     return -cross_entropy(logits.float(), targets, reduction="none", ignore_index=IGNORED)
 
 
-def reads_packed_rows(model: Any, pair: Mapping[str, Any]) -> bool:
+def supports_packing(model: Any, pair: Mapping[str, Any]) -> bool:
     """Return whether `model` gives the completions of `pair` the same log-probabilities packed as in two rows."""
     import torch
 
@@ -171,7 +171,7 @@ def shared_prompt_trainer(
     from trl import DPOTrainer
 
     longest = max(pairs, key=lambda pair: len(pair["prompt_ids"]) + len(pair["chosen_ids"]) + len(pair["rejected_ids"]))
-    score = partial(completion_log_probs, packed=reads_packed_rows(model, longest))
+    score = partial(completion_log_probs, packed=supports_packing(model, longest))
 
     class SharedPromptTrainer(DPOTrainer):  # type: ignore[misc]
         def _prepare_dataset(self, dataset: Any, *_: Any) -> Any:
@@ -246,7 +246,7 @@ def train_preferences(
     kept = distinct_pairs(pairs, label)
     model, tokenizer = base.load()
     rows = tokenised(kept, tokenizer, end, lead)
-    refuse_long(rows, model, label)
+    validate_lengths(rows, model, label)
     with tempfile.TemporaryDirectory() as scratch, without_deprecations():
         trainer = _trainer(model, tokenizer, rows, params, seed=seed, label=label, scratch=scratch)
         if previous is not None:
@@ -257,7 +257,7 @@ def train_preferences(
         for entry in trainer.state.log_history
         if "loss" in entry
     ]
-    _refuse_divergence(history, label)
+    _validate_convergence(history, label)
     dropped = len(pairs) - len(kept)
     return TrainedAdapter.of(trainer.model, base.source), [{**entry, "dropped_pairs": dropped} for entry in history]
 
@@ -355,7 +355,7 @@ def _bar(label: str) -> TrainerCallback:
     return Bar()
 
 
-def _refuse_divergence(history: Sequence[dict[str, float]], label: str) -> None:
+def _validate_convergence(history: Sequence[dict[str, float]], label: str) -> None:
     for entry in history:
         if not math.isfinite(entry["loss"]):
             raise InputError(f"{label}: loss {entry['loss']} at step {entry['step']:.0f}; lower the learning rate")

@@ -23,7 +23,7 @@ Rows = Int[np.ndarray, " batch"]
 def train_steps(
     loss_of: Callable[[Rows], Tensor],
     weights: Sequence[Tensor],
-    lessons: int,
+    examples: int,
     recipe: CausalTraining,
     *,
     seed: int,
@@ -34,7 +34,7 @@ def train_steps(
     Args:
         loss_of: Gives the mean loss of the training examples with these indices.
         weights: The trained tensors.
-        lessons: Number of training examples.
+        examples: Number of training examples.
         recipe: Epochs, batch size and learning rate.
         seed: Seed of the shuffles, one per epoch.
         label: Name in the progress bar and in errors.
@@ -44,7 +44,7 @@ def train_steps(
     """
     import torch
 
-    batches = [*_batches(lessons, recipe, seed)]
+    batches = [*_batches(examples, recipe, seed)]
     optimizer = torch.optim.AdamW(weights, lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda done: peak_share(done + 1, len(batches), recipe.warmup_share)
@@ -60,11 +60,11 @@ def train_steps(
         optimizer.zero_grad()
 
 
-def _batches(lessons: int, recipe: CausalTraining, seed: int) -> Iterator[Rows]:
+def _batches(examples: int, recipe: CausalTraining, seed: int) -> Iterator[Rows]:
     """Yield the rows of every step: a fresh shuffle per epoch; the last epoch may be partial."""
-    per_epoch = -(-lessons // recipe.batch_size)
+    per_epoch = -(-examples // recipe.batch_size)
     steps = max(round(recipe.epochs * per_epoch), 1)
     for step in range(steps):
         epoch, place = divmod(step, per_epoch)
-        order = stream(seed, "classifier", epoch).permutation(lessons)
+        order = stream(seed, "classifier", epoch).permutation(examples)
         yield order[place * recipe.batch_size : (place + 1) * recipe.batch_size]

@@ -35,7 +35,7 @@ class Pairs(NamedTuple):
     spans: list[list[tuple[int, int] | None]]
 
 
-class Reader:
+class ExtractiveQA:
     """A fine-tuned encoder with its span head; it has its own copy of the weights."""
 
     def __init__(self, encoder: Encoder, questions: Questions) -> None:
@@ -94,7 +94,7 @@ class Reader:
 
 def train_extractive_qa(
     encoder: Encoder, exercises: Sequence[Exercise], questions: Questions, *, seed: int, label: str
-) -> Reader:
+) -> ExtractiveQA:
     """Fine-tune a copy of the encoder on exercises.
 
     Raises:
@@ -107,7 +107,7 @@ def train_extractive_qa(
         raise InputError(f"{label}: no exercises to learn from; look at how the texts were written")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derived_seed(seed, "reader") % 2**63)  # seeds the head and dropout
-        reader = Reader(encoder, questions)
+        reader = ExtractiveQA(encoder, questions)
         reader.model.train()
 
         def loss(rows: Int[np.ndarray, " batch"]) -> Tensor:

@@ -6,8 +6,8 @@ nothing of the other completion or of other pairs. Its position is the one that 
 is computed once for both completions, and compute grows with the number of tokens. A text is a completion without
 context.
 
-A line has room for the longest pair and for `ROOM` tokens: attention compares all places of a line, and in longer lines
-that would take more time than padding does.
+A line has room for the longest pair and for `LINE_TOKENS` tokens: attention compares all places of a line, so a longer
+line would take more time than padding does.
 
 The head, more than half of a small model's compute, is applied to the scored positions only.
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def head_of(model: PreTrainedModel, wanted: Bool[Tensor, "row position"]) -> Iterator[None]:
+def scored_logits_only(model: PreTrainedModel, wanted: Bool[Tensor, "row position"]) -> Iterator[None]:
     """Restrict `model` to logits of the `wanted` positions in this context, row by row, (position, token).
 
     A hook on the head's input selects them, so that whatever a model does to its logits (scaling, capping) still
@@ -43,7 +43,7 @@ def head_of(model: PreTrainedModel, wanted: Bool[Tensor, "row position"]) -> Ite
         hook.remove()
 
 
-ROOM = 512  # tokens
+LINE_TOKENS = 512  # tokens
 CONTEXT, CHOSEN, REJECTED = 0, 1, 2
 KINDS = 3
 PADDING = -1  # value of `part` in padding
@@ -121,11 +121,11 @@ def packed_texts(
     return lines, pad_sequence(texts, batch_first=True)[row, step + 1]
 
 
-def logits_of_lines(
+def packed_logits(
     model: PreTrainedModel, lines: PackedSequences, wanted: Bool[Tensor, "line place"]
 ) -> Float[Tensor, "token vocabulary"]:
     """Compute the logits at the `wanted` places, line by line; the head computes these only."""
-    with head_of(model, wanted):
+    with scored_logits_only(model, wanted):
         logits: Tensor = model(
             input_ids=lines.ids,
             attention_mask=lines.mask(model.config._attn_implementation),
@@ -135,7 +135,7 @@ def logits_of_lines(
     return logits
 
 
-def packed(lengths: Sequence[int], room: int) -> list[list[int]]:
+def pack_first_fit(lengths: Sequence[int], room: int) -> list[list[int]]:
     """Assign items of these lengths to lines, first fit: lines have `room` places, or those of the longest item."""
     room = max(room, *lengths)
     lines: list[list[int]] = []
@@ -159,7 +159,7 @@ def _laid_out(owners: Sequence[tuple[Tensor, Tensor, Tensor]], multiple: int = 1
     from torch.nn.functional import pad
     from torch.nn.utils.rnn import pad_sequence
 
-    lines = packed([sum(map(len, own)) for own in owners], ROOM)
+    lines = pack_first_fit([sum(map(len, own)) for own in owners], LINE_TOKENS)
     tokens = [torch.cat(own) for own in owners]
     positions, parts = zip(*(_places(number, own) for number, own in enumerate(owners)), strict=True)
 

@@ -20,7 +20,7 @@ from fedtext.models.generator import TrainableGenerator
 from fedtext.models.language_model import context_length
 from fedtext.params.training import PairTokens
 from fedtext.system.errors import InputError
-from fedtext.training.client_gradients import logits_of, only_shown
+from fedtext.training.client_gradients import as_unscored, logits_of
 from fedtext.training.dp_losses import answer_log_probs
 from fedtext.training.local_steps import NO_TOKEN
 
@@ -87,7 +87,7 @@ def tokenised(
     return rows
 
 
-def refuse_long(rows: Sequence[TokenisedPair], model: PreTrainedModel, label: str) -> None:
+def validate_lengths(rows: Sequence[TokenisedPair], model: PreTrainedModel, label: str) -> None:
     """Raise ValueError if a prompt with its response has more tokens than `model` has positions."""
     longest = max(len(r["prompt_ids"]) + max(len(r["chosen_ids"]), len(r["rejected_ids"])) for r in rows)
     limit = context_length(model)
@@ -118,7 +118,7 @@ def pair_rows(
         shown, scored = coded_rows(tokenizer, begun, answers, tokens.answer)
         for row, before, answer in zip(rows[:, side], shown, scored, strict=True):
             kept = _last(before, tokens.prompt, tokenizer)
-            row[: len(kept)] = only_shown(kept)
+            row[: len(kept)] = as_unscored(kept)
             row[len(kept) : len(kept) + len(answer)] = answer
     return rows.reshape(len(pairs), 2 * width)
 

@@ -14,7 +14,7 @@ from fedtext.models.language_model import context_length
 from fedtext.params.training import CausalTraining, Lora
 from fedtext.system.errors import InputError
 from fedtext.training.causal_lm import train_causal_lm
-from fedtext.training.client_gradients import only_shown
+from fedtext.training.client_gradients import as_unscored
 from fedtext.training.lora import TrainedAdapter, lora_config, without_deprecations
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def train_on_texts(
     with without_deprecations():
         adapted = get_peft_model(model, lora_config(model, lora))
         rows = padded_rows(texts, tokenizer) if prompts is None else rows_behind_prompts(prompts, texts, tokenizer)
-        refuse_long(rows, model, label)
+        validate_lengths(rows, model, label)
         validate_scored_tokens(rows, label)
         history = train_causal_lm(adapted, rows, params, seed=seed, pad_token_id=NO_TOKEN, label=label)
     return TrainedAdapter.of(adapted, base.source), history
@@ -78,11 +78,11 @@ def rows_behind_prompts(
     encoded = []
     for ids, prompt in zip(whole["input_ids"], alone, strict=True):
         shown = len(commonprefix([ids, prompt]))  # noqa: RUF071 - of tokens, not of paths
-        encoded.append([*only_shown(np.asarray(ids[:shown], dtype=np.int64)).tolist(), *ids[shown:]])
+        encoded.append([*as_unscored(np.asarray(ids[:shown], dtype=np.int64)).tolist(), *ids[shown:]])
     return _padded(encoded)
 
 
-def refuse_long(rows: Int[np.ndarray, "text length"], model: PreTrainedModel, label: str) -> None:
+def validate_lengths(rows: Int[np.ndarray, "text length"], model: PreTrainedModel, label: str) -> None:
     """Raise ValueError if a text with its prompt has more tokens than `model` reads: cut, it would lose its answer."""
     lengths, limit = (rows != NO_TOKEN).sum(axis=1), context_length(model)
     if limit is not None and (lengths > limit).any():

@@ -60,7 +60,7 @@ def noised_class_means(
     return total.reshape(classes, -1), charged
 
 
-def likeness(
+def class_similarity(
     texts: Float[np.ndarray, "text dim"], label: Int[np.ndarray, " text"], sums: Float[np.ndarray, "class dim"]
 ) -> Float[np.ndarray, " text"]:
     """Compute the inner product of every text with the released direction of its class; 0 if the class's sum is 0."""

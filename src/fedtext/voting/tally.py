@@ -26,7 +26,7 @@ UNCLIPPED = float(np.finfo(np.float32).max)  # the mechanism clips the whole bal
 
 Embeddings = Float[np.ndarray, "row dim"]
 Ballots = Iterator[Float[np.ndarray, "unit candidate"]]
-Cast = Callable[[Embeddings, Int[np.ndarray, " sample"], int, Embeddings], Ballots]
+BallotFunction = Callable[[Embeddings, Int[np.ndarray, " sample"], int, Embeddings], Ballots]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Ballot:
     candidates: they are in the name of the sample of units.
     """
 
-    parts: Mapping[str, Cast]
+    parts: Mapping[str, BallotFunction]
     settings: str
 
     def layout(self, candidates: int) -> Parts:

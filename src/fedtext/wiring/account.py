@@ -187,7 +187,7 @@ class NodeBudgetGuard:
         assert self._ledger is not None
         entries = self.account.repeatable(self._entries(), self._ledger)
         same = [one for one in entries if one.release == release and one.draw in ("", draw)]
-        return [one for one in same if not one.is_cut_otherwise(self.account.rules)]
+        return [one for one in same if not one.has_other_spans(self.account.rules)]
 
     def _entries(self) -> tuple[Spent, ...]:
         return self.account.history.entries()

@@ -226,8 +226,8 @@ def _record_people(account: DataSetBudget, node: Node, catalog: CatalogProtocol[
     `anew`: the node ran, so that it may have read other text than before.
     """
     names = [name for name in node.outputs if name.rpartition(".")[2] == RECORDS]
-    if account.public or not names or (account.history.knows and not anew):
+    if account.public or not names or (account.history.is_registered and not anew):
         return False
     for name in names:
-        account.history.know(*units_known_by(catalog.load(name), active_parameters()))
+        account.history.register_units(*units_known_by(catalog.load(name), active_parameters()))
     return True

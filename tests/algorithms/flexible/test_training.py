@@ -14,7 +14,7 @@ from fedtext.algorithms.flexible import plan as budget
 from fedtext.algorithms.flexible import profile, selection, training, unprotected
 from fedtext.federation import noisy_steps
 from fedtext.federation.mechanism import PlannedSum, client_messages, planned_sum
-from fedtext.federation.noisy_steps import Ask, steps_of_several
+from fedtext.federation.noisy_steps import NoisyStep, release_joint_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples, sampled_units, taking_part
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import BlocksOf
@@ -161,10 +161,10 @@ def test_silos_rounds_and_steps_share_no_noise() -> None:
     def nothing(samples: PrivateSamples) -> Iterator[Block]:
         yield Block(samples.unit, np.zeros((len(samples.unit), DIM)))
 
-    def asked(asks: Sequence[Ask]) -> None:
+    def asked(asks: Sequence[NoisyStep]) -> None:
         seen.extend(ask(nothing, "weights") for _ in range(6) for ask in asks)
 
-    steps_of_several(queries, asked, held(units), opened(units), KEY)
+    release_joint_noisy_steps(queries, asked, held(units), opened(units), KEY)
     noise = np.array(seen)
     assert len(np.unique(noise)) > 0.99 * noise.size
     assert noise.std() == pytest.approx(1.5, rel=0.25)
@@ -208,13 +208,13 @@ def silo_process(name: str, units: dict[str, int], server: Connection) -> None:
     samples, ledger = held(units, only=name), opened(units, STRONG)
     own = [q for q in budget.dp_sgd_queries(CHOSEN, declared(), ledger.parties, dim=DIM) if q.parties == (name,)]
 
-    def rounds(asks: Sequence[Ask]) -> None:
+    def rounds(asks: Sequence[NoisyStep]) -> None:
         for _ in range(CHOSEN.training.rounds):
             server.send(training.local_difference(asks[0], pull, server.recv(), CHOSEN.training))
 
     if own:
         told = [query.about(digest(START), CHOSEN.training.model_dump_json()) for query in own]
-        _, ledger = steps_of_several(told, rounds, samples, ledger, KEY)
+        _, ledger = release_joint_noisy_steps(told, rounds, samples, ledger, KEY)
     for query, blocks_of in asked_in_sums(ledger):
         if query.parties is None or name in query.parties:
             server.send(before_noise(query, blocks_of, samples, ledger))

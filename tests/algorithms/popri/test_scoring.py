@@ -45,8 +45,8 @@ def test_the_width_of_a_release_is_that_of_the_features(name: str, labels: tuple
     scoring = single_release(parameters)
     rows = unit_rows(3, 4, DIM)
     features = scoring.features(scoring.seen(TEXTS[:4], rows, parameters), parameters).shape[1]
-    assert scoring.width(parameters, DIM) == (2 * (features + 1) if labels else features)
-    assert scoring.told(parameters, DIM) == 0
+    assert scoring.upload_floats(parameters, DIM) == (2 * (features + 1) if labels else features)
+    assert scoring.download_floats(parameters, DIM) == 0
 
 
 @pytest.mark.parametrize("name", sorted(SCORINGS.keys() - SINGLE_RELEASE))
@@ -56,9 +56,9 @@ def test_a_ballot_has_a_number_for_every_candidate(name: str) -> None:
     count = parameters.prompts * parameters.responses
     candidates = unit_rows(1, count)
     (ballots,) = scoring.ballots(unit_rows(2, 3), np.array([0, 0, 1]), 2, candidates, parameters)
-    assert ballots.shape == (2, count) == (2, scoring.width(parameters, candidates.shape[1]))
+    assert ballots.shape == (2, count) == (2, scoring.upload_floats(parameters, candidates.shape[1]))
     assert scoring.voted_on(candidates).all()
-    assert scoring.told(parameters, DIM) == DIM * count
+    assert scoring.download_floats(parameters, DIM) == DIM * count
 
 
 def test_rounds_compare_where_one_release_serves_them_all() -> None:

@@ -14,16 +14,16 @@ from fedtext.algorithms.popri.scoring import single_release
 from fedtext.algorithms.popri.steps import (
     chosen_adapter,
     draw_prompts,
-    favoured_by,
     final_selection,
     label_index,
     matched_pool,
     next_state,
     preference_pairs,
+    prompt_word_weights,
     released_score,
     score_by_release,
     stopped_early,
-    weighed_words,
+    word_weights,
 )
 from fedtext.generation.few_shot import sampled_texts
 from fedtext.generation.generators.local import LocalGenerator
@@ -301,7 +301,7 @@ def table(texts: list[str], label: list[str | None] | None = None) -> pd.DataFra
 
 def test_the_release_s_words_come_first_and_the_written_ones_last() -> None:
     mean = released([text.replace("This is", "Fill") for text in WRITTEN if text])
-    found = weighed_words(table(WRITTEN), ["Fill it", "Fill that", "Fill up"], mean[None], PLAIN)
+    found = word_weights(table(WRITTEN), ["Fill it", "Fill that", "Fill up"], mean[None], PLAIN)
     assert found["word"].iloc[0] == "fill"
     assert {"this", "is"} == set(found["word"].iloc[-2:])
     assert found["label"].isna().all()
@@ -313,7 +313,7 @@ def test_the_same_words_whatever_share_of_the_norm_they_have() -> None:
         parameters = popri(**WORDS, word_share=share)
         mean = released([text.replace("This is", "Fill") for text in WRITTEN if text], parameters)
         known = ["Fill it", "Fill that", "Fill up"]
-        found = weighed_words(table(WRITTEN), known, mean[None], parameters).set_index("word")["anywhere"]
+        found = word_weights(table(WRITTEN), known, mean[None], parameters).set_index("word")["anywhere"]
         assert found["fill"] == pytest.approx(1.5)
 
 
@@ -322,14 +322,14 @@ def test_each_class_has_words_of_its_own() -> None:
     means = np.stack(
         [released([text.replace("cup", name) for text in WRITTEN if text], LABELLED) for name in ("cup", "keg")]
     )
-    found = weighed_words(both, ["keg one", "keg two", "keg six"], means, LABELLED)
+    found = word_weights(both, ["keg one", "keg two", "keg six"], means, LABELLED)
     rum = found[found["label"] == "rum"].set_index("word")["anywhere"]
     tea = found[found["label"] == "tea"].set_index("word")["anywhere"]
     assert rum["keg"] > 0.5
     assert rum["cup"] < -0.5
     assert abs(tea.get("cup", 0.0)) < 0.1
     prompts = pd.DataFrame({"prompt": ["a", "b", "c"], "label": ["rum", "tea", "rum"]})
-    first, second, third = favoured_by(prompts, found, LABELLED)
+    first, second, third = prompt_word_weights(prompts, found, LABELLED)
     assert first is third
     assert first.anywhere["keg"] == rum["keg"]
     assert second.anywhere.get("keg", 0.0) == tea.get("keg", 0.0)
@@ -339,15 +339,15 @@ def test_strength_multiplies_and_none_favours_nothing() -> None:
     words = pd.DataFrame({"word": ["fill"], "anywhere": [1.0], "first": [2.0], "label": [None]})
     prompts = pd.DataFrame({"prompt": ["a", "b"], "label": [None, None]})
     half = popri(**{**WORDS, "word_guidance": 0.5})
-    assert favoured_by(prompts, words, half) == [WordWeights({"fill": 0.5}, {"fill": 1.0})] * 2
-    assert favoured_by(prompts, words, popri(**{**WORDS, "word_guidance": 0.0})) == []
+    assert prompt_word_weights(prompts, words, half) == [WordWeights({"fill": 0.5}, {"fill": 1.0})] * 2
+    assert prompt_word_weights(prompts, words, popri(**{**WORDS, "word_guidance": 0.0})) == []
 
 
 def test_a_class_of_which_nothing_was_written_has_no_weights() -> None:
     both = table(WRITTEN, ["tea"] * len(WRITTEN))
-    found = weighed_words(both, [], np.stack([released(WRITTEN[:4], LABELLED)] * 2), LABELLED)
+    found = word_weights(both, [], np.stack([released(WRITTEN[:4], LABELLED)] * 2), LABELLED)
     prompts = pd.DataFrame({"prompt": ["a"], "label": ["rum"]})
-    assert favoured_by(prompts, found, LABELLED) == [WordWeights()]
+    assert prompt_word_weights(prompts, found, LABELLED) == [WordWeights()]
 
 
 @pytest.mark.slow
@@ -366,8 +366,11 @@ def test_a_language_model_that_is_guided_writes_words_as_often_as_the_release_wa
         texts = sampled_texts(by, prompts, responses=12, sampler=sampler, length=24, seed=seed, label="texts")
         return [text for text in texts["text"] if text]
 
-    words = weighed_words(table(written(generator, 1)), private, mean[None], PLAIN)
-    plain, guided = written(generator, 2), written(generator.with_word_weights(favoured_by(prompts, words, PLAIN)), 2)
+    words = word_weights(table(written(generator, 1)), private, mean[None], PLAIN)
+    plain, guided = (
+        written(generator, 2),
+        written(generator.with_word_weights(prompt_word_weights(prompts, words, PLAIN)), 2),
+    )
     target = single_release(PLAIN).of_words(mean, PLAIN)
     far, near = (
         np.sum((single_release(PLAIN).of_words(released(texts), PLAIN) - target) ** 2) for texts in (plain, guided)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.algorithms.wasp.prompts import Quoted, chosen_examples, round_prompt
+from fedtext.algorithms.wasp.prompts import QuotedPrompt, chosen_examples, round_prompt
 from fedtext.algorithms.wasp.writing import gathered, no_texts, written_texts
 from fedtext.generation.generators.endpoint import EndpointGenerator
 from fedtext.models.endpoint import Endpoint, EndpointError
@@ -20,7 +20,7 @@ from tests.algorithms.wasp.examples import table, wasp
 from tests.openai_server import Served, serving
 
 RNG = np.random.default_rng
-FORM = Quoted("bank question", "about {label}")
+FORM = QuotedPrompt("bank question", "about {label}")
 
 
 def kinds(examples: pd.DataFrame, kind: str, label: str | None = None) -> list[str]:
@@ -74,7 +74,7 @@ def test_each_request_ends_where_the_text_begins_and_names_the_class_in_words() 
     assert FORM.request([], "card_arrival") == 'The bank question about card arrival is: "'
     assert FORM.request([]) == 'The bank question is: "'
     assert FORM.contrast(["x"], ["y"], "a").endswith('The new bank question about a is: "')
-    assert Quoted("review", "in {label} mood", chat=True).request([], "glad") == (
+    assert QuotedPrompt("review", "in {label} mood", chat=True).request([], "glad") == (
         "Please write: The review in glad mood."
     )
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.algorithms.wasp import judging, plan
-from fedtext.algorithms.wasp.judging import counts, importance, stand_out, votes_of_best
+from fedtext.algorithms.wasp.judging import counts, exceed_noise, importance, votes_of_best
 from fedtext.federation import mechanism
 from fedtext.federation.mechanism import planned_release
 from fedtext.federation.private_samples import PrivateSamples
@@ -49,8 +49,8 @@ def test_weights_are_equal_where_nothing_is_known() -> None:
     assert importance(votes, written, wasp(weighting="uniform"), seen=True).tolist() == [0.5, 0.5]
     assert importance(votes, written, wasp(), seen=False).tolist() == [0.5, 0.5]
     assert importance(-votes, written, wasp(), seen=True).tolist() == [0.5, 0.5]
-    assert not stand_out(199.2, 751.0)  # M = 100 at the published noise on 6,000 texts
-    assert stand_out(199.2, 13.6 * np.sqrt(6))
+    assert not exceed_noise(199.2, 751.0)  # M = 100 at the published noise on 6,000 texts
+    assert exceed_noise(199.2, 13.6 * np.sqrt(6))
 
 
 def test_a_silent_model_gets_its_floor_and_no_more() -> None:

@@ -29,7 +29,7 @@ from fedtext.algorithms.dpprefsyn.scorer import Scorer
 from fedtext.embedding.exact_product import exact_product
 from fedtext.embedding.similarity import nearest, unit_length
 from fedtext.federation.mechanism import summed_stddev
-from fedtext.federation.noisy_steps import Ask, release_noisy_steps
+from fedtext.federation.noisy_steps import NoisyStep, release_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.secure_sum import BlocksOf, release_noisy_sum
 from fedtext.federation.units import Block, digest
@@ -118,7 +118,7 @@ class NoisySumReleaser:
         self,
         name: str,
         samples: PrivateSamples,
-        training: Callable[[Ask], Float[np.ndarray, "head part"]],
+        training: Callable[[NoisyStep], Float[np.ndarray, "head part"]],
         *,
         clip_norm: float,
     ) -> Float[np.ndarray, "head part"]:
@@ -136,7 +136,7 @@ def trained_heads(
     expected: Float[np.ndarray, " head"],
     training: HeadTraining,
     radius: float,
-    door: NoisySumReleaser,
+    releaser: NoisySumReleaser,
 ) -> Heads:
     """Train heads from zero by steps on the sums of clipped gradients.
 
@@ -145,27 +145,27 @@ def trained_heads(
         expected: Number of units of each head, public or released.
         training: Steps of all units, or of Poisson samples.
         radius: R; a pair's gradient is shorter, and clipped to `training.clip_share` of it.
-        door: The release mechanism.
+        releaser: The release mechanism.
     """
     heads = np.zeros((len(expected), assigned.features.shape[1]))
     clip_norm = training.clip_share * radius
     if training.batch is None:
         for number in range(1, training.steps + 1):
             blocks = partial(gradient_blocks, heads=heads, clip_norm=clip_norm)
-            door.show(heads)
-            total = door.sum(HEADS, number, assigned, blocks, clip_norm=clip_norm)
+            releaser.show(heads)
+            total = releaser.sum(HEADS, number, assigned, blocks, clip_norm=clip_norm)
             heads = heads + training.learning_rate * total.reshape(heads.shape) / expected[:, None]
         return heads
-    share = training.batch / door.ledger.population
+    share = training.batch / releaser.ledger.population
 
-    def stepped(ask: Ask) -> Heads:
+    def stepped(ask: NoisyStep) -> Heads:
         moved = heads
-        for _ in range(door.plan.kinds[HEADS].count):
-            total = ask(partial(gradient_blocks, heads=moved, clip_norm=clip_norm), door.named(moved))
+        for _ in range(releaser.plan.kinds[HEADS].count):
+            total = ask(partial(gradient_blocks, heads=moved, clip_norm=clip_norm), releaser.named(moved))
             moved = moved + training.learning_rate * total.reshape(moved.shape) / (share * expected[:, None])
         return moved
 
-    return door.steps(HEADS, assigned, stepped, clip_norm=clip_norm)
+    return releaser.steps(HEADS, assigned, stepped, clip_norm=clip_norm)
 
 
 def gradient_blocks(held: PrivateSamples, *, heads: Heads, clip_norm: float) -> list[Block]:
@@ -200,7 +200,7 @@ class Clusters:
 
 
 def noised_clusters(
-    samples: PrivateSamples, start: Rows, radius: float, units: float, door: NoisySumReleaser
+    samples: PrivateSamples, start: Rows, radius: float, units: float, releaser: NoisySumReleaser
 ) -> Clusters:
     """Run noisy k-means with `TALLIES` releases; each pair contributes (R, z), of norm sqrt(2) R, to its cluster.
 
@@ -212,7 +212,7 @@ def noised_clusters(
         start: Public initial centres.
         radius: R.
         units: Expected number of queried units, which is public.
-        door: The release mechanism.
+        releaser: The release mechanism.
     """
     centres, part = np.asarray(start, dtype=np.float64), start.shape[1]
     for number in range(1, TALLIES + 1):
@@ -223,12 +223,12 @@ def noised_clusters(
             heads=len(centres),
             width=len(centres) * (part + 1),
         )
-        door.show(centres)
-        total = door.sum(CLUSTERS, number, own, blocks, clip_norm=np.sqrt(2.0) * radius)
+        releaser.show(centres)
+        total = releaser.sum(CLUSTERS, number, own, blocks, clip_norm=np.sqrt(2.0) * radius)
         total = total.reshape(len(centres), part + 1)
         counts, sums = total[:, 0] / radius, total[:, 1:]
         if number < TALLIES:
-            stddev = summed_stddev(door.ledger) / radius
+            stddev = summed_stddev(releaser.ledger) / radius
             centres = moved_centres(centres, counts, sums, stddev=stddev, radius=radius)
     return Clusters(centres, counts, sums, large_enough(counts, units))
 
@@ -310,35 +310,35 @@ def learned_scorer(
     """
     dim = pairs.features.shape[1]
     plan = Plan.of(params, ledger.declaration, ledger.population, dim)
-    door, units = NoisySumReleaser(plan, ledger, key, params.model_dump_json()), expected_units(ledger)
-    door.show(public.embeddings)  # radius, public directions, topics and first centres follow from them
+    releaser, units = NoisySumReleaser(plan, ledger, key, params.model_dump_json()), expected_units(ledger)
+    releaser.show(public.embeddings)  # radius, public directions, topics and first centres follow from them
     radius = public.radius(params.radius_quantile)
     if params.form == "published":
-        pairs, door.ledger = centred(pairs, door.ledger)
+        pairs, releaser.ledger = centred(pairs, releaser.ledger)
     clipped = replace(pairs, features=clip_rows(pairs.features, radius))
-    directions = _directions(clipped, public, params, radius, door)
+    directions = _directions(clipped, public, params, radius, releaser)
     if directions is not None:
-        door.show(directions)
+        releaser.show(directions)
     parts = clipped if directions is None else replace(clipped, features=_projected(clipped.features, directions))
     if params.form == "published":
         parts, radius = replace(parts, features=of_length_one(parts.features)), 1.0
     scored = replace(parts, features=clip_rows(parts.features, radius))
     if params.clusters_privately:
         start = _starting_centres(public, directions, params, radius)
-        clusters = noised_clusters(scored, start, radius, units, door)
+        clusters = noised_clusters(scored, start, radius, units, releaser)
         if params.form == "published":
-            clusters, door.ledger = counted(clusters, scored, door.ledger)
-        heads = _cluster_heads(scored, clusters, params, radius, units, door)
-        return Scorer(heads, clusters.mixture, directions), door.ledger
+            clusters, releaser.ledger = counted(clusters, scored, releaser.ledger)
+        heads = _cluster_heads(scored, clusters, params, radius, units, releaser)
+        return Scorer(heads, clusters.mixture, directions), releaser.ledger
     topics = public.topics(params.heads, params.seed) if params.heads_by == "prompt" else None
     assigned = replace(scored, label=_topic(middles, topics))
     expected = np.full(params.heads, units / params.heads)
-    heads = _sums_or_trained(assigned, expected, params, radius, door)
-    return Scorer(heads, np.full(params.heads, 1 / params.heads), directions, topics), door.ledger
+    heads = _sums_or_trained(assigned, expected, params, radius, releaser)
+    return Scorer(heads, np.full(params.heads, 1 / params.heads), directions, topics), releaser.ledger
 
 
 def _directions(
-    clipped: PrivateSamples, public: Candidates, params: Dpprefsyn, radius: float, door: NoisySumReleaser
+    clipped: PrivateSamples, public: Candidates, params: Dpprefsyn, radius: float, releaser: NoisySumReleaser
 ) -> Directions:
     """Return P (line 5): of public differences, of the noisy second moment of private ones, or None."""
     if params.projection == "none":
@@ -347,7 +347,7 @@ def _directions(
         return public.directions(params.dimensions)
     dim = clipped.features.shape[1]
     blocks = partial(unit_means, contribution=upper_triangles, width=triangle_size(dim))
-    total = door.sum(
+    total = releaser.sum(
         MOMENT, 1, replace(clipped, label=np.zeros(len(clipped.unit), dtype=np.int64)), blocks,
         clip_norm=radius**2,
     )  # fmt: skip
@@ -380,16 +380,21 @@ def _starting_centres(
 
 
 def _cluster_heads(
-    scored: PrivateSamples, clusters: Clusters, params: Dpprefsyn, radius: float, units: float, door: NoisySumReleaser
+    scored: PrivateSamples,
+    clusters: Clusters,
+    params: Dpprefsyn,
+    radius: float,
+    units: float,
+    releaser: NoisySumReleaser,
 ) -> Float[np.ndarray, "head part"]:
     """Return theta_k: the mean of a cluster's differences, from the last release, or a trained head."""
     fewest = units / (params.heads + 4)
     expected = np.maximum(clusters.counts, fewest)
     if not params.trains_heads:
         return np.asarray(clusters.sums / expected[:, None])
-    door.show(clusters.centres, expected)
+    releaser.show(clusters.centres, expected)
     assigned = replace(scored, label=nearest_centre(scored.features, clusters.centres))
-    return _sums_or_trained(assigned, expected, params, radius, door)
+    return _sums_or_trained(assigned, expected, params, radius, releaser)
 
 
 def _sums_or_trained(
@@ -397,12 +402,12 @@ def _sums_or_trained(
     expected: Float[np.ndarray, " head"],
     params: Dpprefsyn,
     radius: float,
-    door: NoisySumReleaser,
+    releaser: NoisySumReleaser,
 ) -> Float[np.ndarray, "head part"]:
     """Return the heads of pairs labelled with their head; `expected` is the number of units of each head."""
     if params.scorer == "bradley_terry":
-        return trained_heads(assigned, expected, params.training, radius, door)
+        return trained_heads(assigned, expected, params.training, radius, releaser)
     heads, part = len(expected), assigned.features.shape[1]
     blocks = partial(unit_means, heads=heads, width=heads * part)
-    total = door.sum(HEADS, 1, assigned, blocks, clip_norm=radius)
+    total = releaser.sum(HEADS, 1, assigned, blocks, clip_norm=radius)
     return np.asarray(total.reshape(heads, part) / expected[:, None])

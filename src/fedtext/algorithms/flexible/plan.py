@@ -20,7 +20,7 @@ from fedtext.privacy.accounting import SampledGaussian
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.parties import Party
-from fedtext.privacy.plan import batch_rate, inside_a_party, planned_multiplier
+from fedtext.privacy.plan import batch_rate, planned_multiplier, within_party
 from fedtext.system.errors import InputError
 
 LOG = logging.getLogger(__name__)
@@ -115,7 +115,7 @@ def _dp_sgd_multiplier(params: Flexible, privacy: Privacy, party: Party) -> floa
             f"flexible.training.batch_size is {training.batch_size}, but {party} holds {held} {privacy.unit}s: lower "
             "it, or let larger silos train (silos.strong)"
         )
-    within = inside_a_party(privacy.model_copy(update={"epsilon": party.epsilon}))
+    within = within_party(privacy.model_copy(update={"epsilon": party.epsilon}))
     if _as_published(privacy):
         rate = batch_rate(within, held, training.batch_size)
         return _phase_multiplier(privacy, _rest(params, privacy), steps=training.steps, rate=rate)

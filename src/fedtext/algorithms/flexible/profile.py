@@ -69,7 +69,7 @@ def pick_counts(written: list[int], params: Flexible) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Plea:
+class UntunedPrompt:
     """A prompt form for an untrained model: one sentence (a `PromptForm`; Appendix D).
 
     Attributes:
@@ -97,7 +97,7 @@ def form_of(params: Flexible, *, tuned: bool) -> PromptForm:
     """Return the prompt form: the code alone after a training on texts with codes, else a sentence."""
     if tuned:
         return ControlCode(params.sampler.description)
-    return Plea(params.untuned_prompt) if params.untuned_prompt is not None else prompt_form(params.sampler)
+    return UntunedPrompt(params.untuned_prompt) if params.untuned_prompt is not None else prompt_form(params.sampler)
 
 
 def code_request(params: Flexible, label: str | None) -> str:

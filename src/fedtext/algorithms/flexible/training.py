@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float, Float32
 
-from fedtext.federation.noisy_steps import Ask, steps_of_several
+from fedtext.federation.noisy_steps import NoisyStep, release_joint_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.units import Block, digest
@@ -58,17 +58,17 @@ def trained_weights(
 
     Raises:
         BudgetExceeded: ledger or budget guard refuse a silo's steps; no private value has been read.
-        ValueError: the errors of `fedtext.federation.noisy_steps.steps_of_several`.
+        ValueError: the errors of `fedtext.federation.noisy_steps.release_joint_noisy_steps`.
     """
-    told = params.model_dump_json()
-    asked = [query.about(digest(start), told) for query in sorted(queries, key=lambda query: query.parties or ())]
-    return steps_of_several(
+    settings = params.model_dump_json()
+    asked = [query.about(digest(start), settings) for query in sorted(queries, key=lambda query: query.parties or ())]
+    return release_joint_noisy_steps(
         asked, lambda asks: federated_averaging(asks, gradients_at, start, params), samples, ledger, key
     )
 
 
 def federated_averaging(
-    asks: Sequence[Ask], gradients_at: GradientsAt, start: Weights, params: SiloTraining
+    asks: Sequence[NoisyStep], gradients_at: GradientsAt, start: Weights, params: SiloTraining
 ) -> Weights:
     """Run all rounds of the server: theta + eta times the mean of the silos' differences."""
     weights = start
@@ -81,7 +81,7 @@ def federated_averaging(
 
 
 def local_difference(
-    ask: Ask, gradients_at: GradientsAt, common: Weights, params: SiloTraining
+    ask: NoisyStep, gradients_at: GradientsAt, common: Weights, params: SiloTraining
 ) -> Float[np.ndarray, " dim"]:
     """Compute what one silo's local steps add to the common weights: all that the server receives in a round."""
     own = new_server(common, params.optimizer)

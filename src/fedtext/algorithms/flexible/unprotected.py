@@ -11,7 +11,7 @@ from fedtext.algorithms.flexible.plan import DP_SGD, MEANS, PROFILE, VOTES
 from fedtext.algorithms.flexible.profile import Counts, code_counts
 from fedtext.algorithms.flexible.selection import ballot
 from fedtext.algorithms.flexible.training import GradientsAt, Weights, federated_averaging
-from fedtext.federation.noisy_steps import Ask
+from fedtext.federation.noisy_steps import NoisyStep
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.secure_sum import BlocksOf
 from fedtext.federation.units import Block, unit_codes
@@ -22,7 +22,7 @@ from fedtext.seeding import stream
 from fedtext.voting.class_means import class_sum_blocks
 from fedtext.voting.tally import Candidates, joint_ballots
 
-WHAT = {
+UNPROTECTED_READS = {
     DP_SGD: "the strong silos' gradients were added up without clip and noise",
     PROFILE: "the counts of codes were read without noise",
     VOTES: "the votes were read without noise",
@@ -30,10 +30,10 @@ WHAT = {
 }
 
 
-def told(name: str, ledger: Ledger) -> Ledger:
+def record_unprotected_read(name: str, ledger: Ledger) -> Ledger:
     """Enter the unprotected read `name` in the ledger, after reporting it to the budget guard."""
-    current().unaccounted(name, WHAT[name], ledger)
-    return ledger.unaccounted_read(name, WHAT[name])
+    current().unaccounted(name, UNPROTECTED_READS[name], ledger)
+    return ledger.unaccounted_read(name, UNPROTECTED_READS[name])
 
 
 def of_silos(samples: PrivateSamples, silos: Sequence[str]) -> PrivateSamples:
@@ -46,7 +46,7 @@ def plain_weights(
 ) -> Weights:
     """Train the common weights on unclipped gradients without noise; batches are sampled publicly."""
     asks = [
-        _plain_ask(silo, of_silos(samples, [silo]), params.training.batch_size, start.size, params.seed)
+        _exact_step(silo, of_silos(samples, [silo]), params.training.batch_size, start.size, params.seed)
         for silo in sorted(silos)
     ]
     return federated_averaging(asks, gradients_at, start, params.training)
@@ -69,7 +69,7 @@ def plain_means(samples: PrivateSamples, params: Flexible) -> Float[np.ndarray, 
     return _total(class_sum_blocks(samples, codes), codes * dim).reshape(codes, dim)
 
 
-def _plain_ask(silo: str, held: PrivateSamples, batch: int, dim: int, seed: int) -> Ask:
+def _exact_step(silo: str, held: PrivateSamples, batch: int, dim: int, seed: int) -> NoisyStep:
     units, steps = np.unique(held.unit), iter(range(10**9))
 
     def ask(blocks_of: BlocksOf, public_digest: str) -> Float[np.ndarray, " dim"]:

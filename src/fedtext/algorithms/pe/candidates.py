@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from fedtext.embedding.nonempty import written
+from fedtext.embedding.nonempty import nonempty_mask
 from fedtext.generation import few_shot
 from fedtext.generation.cleaning import cut_to, token_counts
 from fedtext.generation.mask_filling import fill_masks
@@ -149,7 +149,7 @@ def lookahead_mean(
     sums = np.zeros(candidate_embeddings.shape)
     np.add.at(sums, parent, varied_embeddings)
     norms = np.linalg.norm(sums, axis=1, keepdims=True)
-    voted = np.where(written(sums)[:, None], sums / np.maximum(norms, 1e-12), candidate_embeddings)
+    voted = np.where(nonempty_mask(sums)[:, None], sums / np.maximum(norms, 1e-12), candidate_embeddings)
     return np.asarray(voted, dtype=candidate_embeddings.dtype)
 
 

@@ -16,6 +16,6 @@ def communication(popri: Popri, privacy: Privacy, population: int, *, embedding_
     release sends nothing down, and the mean features up, once.
     """
     scoring = scoring_of(popri)
-    down, up = scoring.told(popri, embedding_dim), scoring.width(popri, embedding_dim)
+    down, up = scoring.download_floats(popri, embedding_dim), scoring.upload_floats(popri, embedding_dim)
     asked = expected_exchanges(privacy, population, popri.releases)
     return Exchange(variant=popri.scoring, down_floats=down, up_floats=up, exchanges=asked)

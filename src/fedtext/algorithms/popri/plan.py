@@ -19,7 +19,7 @@ def planned_query(popri: Popri, privacy: Privacy, population: int, *, embedding_
     return Query(
         name=scoring.release,
         round=round_number,
-        dim=scoring.width(popri, embedding_dim),
+        dim=scoring.upload_floats(popri, embedding_dim),
         clip_norm=CLIP_NORM,
         noise_multiplier=plan.planned_multiplier(
             privacy, population, popri.releases, non_negative=scoring.non_negative

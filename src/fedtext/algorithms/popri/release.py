@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fedtext.algorithms.popri.scoring import every_round, single_release
-from fedtext.embedding.nonempty import written
+from fedtext.embedding.nonempty import nonempty_mask
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
@@ -37,7 +37,7 @@ def release_private_mean(
     Returns:
         The noisy mean features of each class, and the charged ledger.
     """
-    asked = replace(query, public_digest=_features_told(popri), draw=(popri.model_dump_json(), ""))
+    asked = replace(query, public_digest=_feature_settings(popri), draw=(popri.model_dump_json(), ""))
     total, charged = release_noisy_sum(asked, partial(sent_blocks, popri=popri), samples, ledger, key)
     sums = total.reshape(len(popri.classes), -1)
     if not popri.labels:
@@ -46,7 +46,7 @@ def release_private_mean(
     return sums[:, :-1] / np.maximum(sums[:, -1:], floor), charged
 
 
-def _features_told(popri: Popri) -> str:
+def _feature_settings(popri: Popri) -> str:
     """Return the feature map's parameters, and no others: they identify rounding randomness and noise."""
     of_words = (popri.word_buckets, popri.word_share) if single_release(popri).words else ()
     return repr((popri.scoring, popri.random_features, popri.bandwidth, popri.seed, tuple(popri.labels), *of_words))
@@ -100,4 +100,4 @@ def score_by_ballots(
     scores = tally.scores["score"]
     if popri.projection:
         scores = scoring.projected(scores, candidate_embeddings, candidate_label, popri)
-    return np.where(written(candidate_embeddings), scores, 0.0), tally.ledger
+    return np.where(nonempty_mask(candidate_embeddings), scores, 0.0), tally.ledger

@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from fedtext.embedding.nonempty import written
+from fedtext.embedding.nonempty import nonempty_mask
 from fedtext.embedding.words import bucket_features, word_grams
 from fedtext.params.popri import Popri
 from fedtext.seeding import derived_seed
@@ -52,13 +52,13 @@ class SingleRelease:
     first_round: ClassVar[int] = 0
     non_negative: ClassVar[bool] = False
 
-    def width(self, popri: Popri, embedding_dim: int) -> int:
+    def upload_floats(self, popri: Popri, embedding_dim: int) -> int:
         """Return how many numbers a client sends: mean features; with classes, per class, and one for its size."""
         features = popri.random_features if self.random else embedding_dim
         features += popri.word_buckets if self.words else 0
         return (features + bool(popri.labels)) * len(popri.classes)
 
-    def told(self, popri: Popri, embedding_dim: int) -> int:
+    def download_floats(self, popri: Popri, embedding_dim: int) -> int:
         """Return how many numbers a client receives: none, as encoder and feature seed are public and fixed."""
         return 0
 
@@ -154,13 +154,13 @@ class EveryRound(ABC):
     first_round: ClassVar[int] = 1
     non_negative: ClassVar[bool] = False
 
-    def width(self, popri: Popri, embedding_dim: int) -> int:
+    def upload_floats(self, popri: Popri, embedding_dim: int) -> int:
         """Return how many numbers a client sends in a round: one per candidate."""
         return popri.prompts * popri.responses
 
-    def told(self, popri: Popri, embedding_dim: int) -> int:
+    def download_floats(self, popri: Popri, embedding_dim: int) -> int:
         """Return how many numbers a client receives in a round: the candidates' embeddings."""
-        return self.width(popri, embedding_dim) * embedding_dim
+        return self.upload_floats(popri, embedding_dim) * embedding_dim
 
     @abstractmethod
     def voted_on(self, candidates: Float[np.ndarray, "candidate dim"]) -> Bool[np.ndarray, " candidate"]:
@@ -196,7 +196,7 @@ class Histogram(EveryRound):
 
     def voted_on(self, candidates: Float[np.ndarray, "candidate dim"]) -> Bool[np.ndarray, " candidate"]:
         """Implement EveryRound."""
-        return written(candidates)
+        return nonempty_mask(candidates)
 
     def ballots(
         self,
@@ -237,7 +237,7 @@ class Cosines(EveryRound):
         """Implement EveryRound."""
         return score_blocks(
             client_means(features, unit, units),
-            self._blanks_at_the_centre(candidates, popri),
+            self._empty_at_centre(candidates, popri),
             centre=self._centre(popri),
             responses_per_prompt=popri.responses,
             clip_norm=UNCLIPPED,
@@ -254,7 +254,7 @@ class Cosines(EveryRound):
         projected = np.empty_like(scores)
         for c in np.unique(label):
             own = label == c
-            rows = self._blanks_at_the_centre(candidates[own], popri)
+            rows = self._empty_at_centre(candidates[own], popri)
             projected[own] = project_scores(
                 scores[own], rows, centre=self._centre(popri), responses_per_prompt=popri.responses
             )
@@ -263,11 +263,11 @@ class Cosines(EveryRound):
     def _centre(self, popri: Popri) -> Centre:
         return popri.centre if self.centred else "none"
 
-    def _blanks_at_the_centre(
+    def _empty_at_centre(
         self, candidates: Float[np.ndarray, "candidate dim"], popri: Popri
     ) -> Float[np.ndarray, "candidate dim"]:
         """Move empty candidates to the mean that centring subtracts: they score zero and shift no mean."""
-        centre, full = self._centre(popri), written(candidates)
+        centre, full = self._centre(popri), nonempty_mask(candidates)
         if centre == "none" or full.all():
             return candidates
         group = len(candidates) if centre == "all" else popri.responses

@@ -15,7 +15,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from fedtext.algorithms.popri.scoring import SingleRelease, scoring_of, single_release
-from fedtext.embedding.nonempty import written
+from fedtext.embedding.nonempty import nonempty_mask
 from fedtext.embedding.words import word_excess
 from fedtext.federation.private_samples import class_index, label_codes
 from fedtext.generation import few_shot
@@ -62,7 +62,7 @@ def score_by_release(
 
     Empty candidates count in no mean; their score is zero and never used.
     """
-    scoring, full = single_release(popri), written(candidate_embeddings)
+    scoring, full = single_release(popri), nonempty_mask(candidate_embeddings)
     phi = scoring.features(scoring.seen(texts, candidate_embeddings, popri), popri)
     scores = np.zeros(len(phi))
     for c, mean in enumerate(released):
@@ -144,7 +144,7 @@ def next_state(
 
     A round without candidates was skipped because the run had stopped early; it has no score.
     """
-    full = written(candidate_embeddings)
+    full = nonempty_mask(candidate_embeddings)
     texts = candidates["text"].to_numpy()[full]
     label = label_index(nullable(candidates["label"]), popri)
     score = released_score(candidates["text"].tolist(), candidate_embeddings, label, scores, released, popri)
@@ -173,7 +173,7 @@ def released_score(
 
     It is None without any text, and with ballots, which rank within a round only (`EveryRound`).
     """
-    scoring, full = scoring_of(popri), written(candidate_embeddings)
+    scoring, full = scoring_of(popri), nonempty_mask(candidate_embeddings)
     if not full.any() or not isinstance(scoring, SingleRelease) or released is None:
         return None
     seen = scoring.seen(texts, candidate_embeddings, popri)
@@ -202,7 +202,7 @@ def chosen_adapter(scored: Sequence[float | None], popri: Popri) -> int:
     return last if scored[last] is None and best == max(known) else best
 
 
-def weighed_words(
+def word_weights(
     written: pd.DataFrame, known: Sequence[str], released: Float[np.ndarray, "class feature"], popri: Popri
 ) -> pd.DataFrame:
     """Compute the log factor, in nats, for each word's frequency in texts like `written` to match the release.
@@ -228,7 +228,7 @@ def weighed_words(
     return table.sort_values(["anywhere", "word"], ascending=[False, True], ignore_index=True)
 
 
-def favoured_by(prompts: pd.DataFrame, words: pd.DataFrame, popri: Popri) -> list[WordWeights]:
+def prompt_word_weights(prompts: pd.DataFrame, words: pd.DataFrame, popri: Popri) -> list[WordWeights]:
     """Return the word weights of each prompt: those of its class, times `popri.word_guidance`."""
     if popri.word_guidance == 0:
         return []

@@ -16,7 +16,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from fedtext.algorithms.wasp.plan import clip_norm, record_norm
-from fedtext.embedding.nonempty import written
+from fedtext.embedding.nonempty import nonempty_mask
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples, class_index, label_codes
 from fedtext.federation.query import Query
@@ -31,7 +31,7 @@ from fedtext.privacy.plan import expected_units
 from fedtext.seeding import stream
 from fedtext.system.missing import nullable
 from fedtext.voting.ballots import ballot_total, top_q_blocks
-from fedtext.voting.class_means import likeness
+from fedtext.voting.class_means import class_similarity
 from fedtext.voting.tally import Ballot, Candidates, joint_ballots, noised_tally
 
 BEST = 0.1  # share of a class's texts that count as votes for their model, with a single release
@@ -50,7 +50,7 @@ def importance(
         votes: Noisy near votes of each model's texts.
         written: Number of texts of each model.
         wasp: The rule of the weights.
-        seen: Whether the votes exceed their noise (`stand_out`).
+        seen: Whether the votes exceed their noise (`exceed_noise`).
     """
     heard = np.where(written > 0, np.maximum(votes, 0.0), 0.0)
     if wasp.weighting == "uniform" or not seen or not heard.sum() > 0:
@@ -62,7 +62,7 @@ def importance(
     return np.asarray(weight / weight.sum())
 
 
-def stand_out(public_total: float, stddev: float) -> bool:
+def exceed_noise(public_total: float, stddev: float) -> bool:
     """Return whether the total of votes, known from the public number of units, exceeds the noise."""
     return public_total >= SEEN * stddev
 
@@ -100,14 +100,14 @@ Scores = Float[np.ndarray, "part candidate"]  # as `Wasp.parts`
 
 def candidates_of(embeddings: Float[np.ndarray, "candidate dim"], label: Int[np.ndarray, " candidate"]) -> Candidates:
     """Return all texts so far as candidates; an empty one gets no vote."""
-    return Candidates(embeddings, label, written(embeddings))
+    return Candidates(embeddings, label, nonempty_mask(embeddings))
 
 
 def top_q_ballot(candidates: int, wasp: Wasp) -> Ballot:
     """Return a unit's ballot: near votes and any far votes, in blocks as wide as memory allows."""
     block = max(1, CELLS // max(len(wasp.parts) * candidates, 1))
     cast = partial(top_q_blocks, votes=wasp.votes_per_record, block=block)
-    return Ballot({part: partial(cast, furthest=part == "far") for part in wasp.parts}, settings=_told(wasp))
+    return Ballot({part: partial(cast, furthest=part == "far") for part in wasp.parts}, settings=_ballot_settings(wasp))
 
 
 def noised_votes(
@@ -152,7 +152,7 @@ def random_scores(candidates: int, round_number: int, wasp: Wasp) -> Scores:
     return stream(wasp.seed, "random votes", round_number).random((len(wasp.parts), candidates))
 
 
-def _told(wasp: Wasp) -> str:
+def _ballot_settings(wasp: Wasp) -> str:
     """Return the public inputs of units besides the candidates."""
     return repr(("top-q", wasp.votes_per_record, wasp.labels, wasp.clip_norm))
 
@@ -184,7 +184,7 @@ def scores_by_means(
     wasp: Wasp,
 ) -> Float[np.ndarray, "part candidate"]:
     """Score texts by the inner product with their class's released direction (near), and its negative (far)."""
-    alike = likeness(embeddings, label_index(candidates, wasp), class_means)
+    alike = class_similarity(embeddings, label_index(candidates, wasp), class_means)
     return np.stack([alike, -alike])[: len(wasp.parts)]
 
 
@@ -195,7 +195,7 @@ def weighed_by_votes(
     names = sorted(state["weights"])
     votes = np.bincount(model_index(candidates, names), weights=scores[NEAR], minlength=len(names))
     stddev = summed_stddev(ledger) * np.sqrt(len(candidates)) if ledger.releases else 0.0
-    return _next_state(candidates, votes, state, wasp, seen=stand_out(_public_total(ledger, wasp), stddev))
+    return _next_state(candidates, votes, state, wasp, seen=exceed_noise(_public_total(ledger, wasp), stddev))
 
 
 def weighed_by_sums(
@@ -203,7 +203,7 @@ def weighed_by_sums(
 ) -> State:
     """Weight models by their separately released sums."""
     stddev = summed_stddev(ledger) * np.sqrt(len(model_sums))
-    return _next_state(candidates, model_sums, state, wasp, seen=stand_out(_public_total(ledger, wasp), stddev))
+    return _next_state(candidates, model_sums, state, wasp, seen=exceed_noise(_public_total(ledger, wasp), stddev))
 
 
 def weighed_by_best(

@@ -59,15 +59,15 @@ def _highest(scores: Float[np.ndarray, " text"], among: Int[np.ndarray, " row"],
     return np.asarray(among[np.argsort(-scores[among], kind="stable")[:count]])
 
 
-BETWEEN = (
+CONTRAST_TASK = (
     "Compare the bad with the good: find what makes the good ones better. Write a new one that says something else in "
     "other words, and improve it until the good ones lie halfway between it and the bad ones."
 )
-ALIKE = "Write a new one of the same kind, which says something else in other words."
+IMITATION_TASK = "Write a new one of the same kind, which says something else in other words."
 
 
 @dataclass(frozen=True)
-class Quoted:
+class QuotedPrompt:
     """A prompt form that ends in an open quotation mark (a `PromptForm`).
 
     Attributes:
@@ -82,7 +82,7 @@ class Quoted:
     sentences: ClassVar[bool] = False
 
     @classmethod
-    def of(cls, wasp: Wasp, sampler: Sampler) -> Quoted:
+    def of(cls, wasp: Wasp, sampler: Sampler) -> QuotedPrompt:
         """Return the form that the parameters describe, for a generator with this sampler."""
         return cls(wasp.noun, wasp.about, sampler.prompt == "chat")
 
@@ -108,12 +108,12 @@ class Quoted:
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """Build a zero-shot prompt if there is no example, else one with the good examples alone."""
         shown = self._lines(f"The {self.noun} is: ", examples)
-        return f"{shown}{ALIKE}\n{self._asked(label, new=True)}" if examples else self._asked(label)
+        return f"{shown}{IMITATION_TASK}\n{self._task(label, new=True)}" if examples else self._task(label)
 
     def contrast(self, bad: Sequence[str], good: Sequence[str], label: str | None = None) -> str:
         """Build a prompt of bad examples, then good ones, then the task: a model attends most to the last ones."""
         shown = self._lines(f"A bad {self.noun} is: ", bad) + self._lines(f"A good {self.noun} is: ", good)
-        return f"{shown}{BETWEEN}\n{self._asked(label, new=True)}"
+        return f"{shown}{CONTRAST_TASK}\n{self._task(label, new=True)}"
 
     def cut(self, text: str) -> str:
         """Return the text up to the closing quotation mark or the line's end; quotations inside stay."""
@@ -123,13 +123,15 @@ class Quoted:
         """Return the head and each text in one line."""
         return "".join(f'{head}"{" ".join(text.split())}"\n' for text in texts)
 
-    def _asked(self, label: str | None, new: bool = False) -> str:
+    def _task(self, label: str | None, new: bool = False) -> str:
         of_class = "" if label is None else " " + self.about.replace(LABEL, in_words(label))
         head = f"The {'new ' if new else ''}{self.noun}{of_class}"
         return f"Please write: {head}." if self.chat else f'{head} is: "'
 
 
-def round_prompt(examples: pd.DataFrame, label: str | None, form: Quoted, wasp: Wasp, rng: np.random.Generator) -> str:
+def round_prompt(
+    examples: pd.DataFrame, label: str | None, form: QuotedPrompt, wasp: Wasp, rng: np.random.Generator
+) -> str:
     """Build a prompt for texts of a class, with a new sample of half its good and half its bad texts (section 4.6).
 
     Without contrast all its good texts are shown. Where a required kind has no text, none is shown.

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from fedtext.algorithms.wasp.prompts import Quoted, round_prompt
+from fedtext.algorithms.wasp.prompts import QuotedPrompt, round_prompt
 from fedtext.generation.few_shot import sampled_texts
 from fedtext.models.generator import Generator
 from fedtext.params.wasp import Wasp
@@ -41,7 +41,7 @@ def written_texts(
     Returns:
         Columns `text`, `label`, `model`, `round`, `prompt_id`.
     """
-    form, place = Quoted.of(wasp, generator.own(wasp.sampler)), (model, str(round_number))
+    form, place = QuotedPrompt.of(wasp, generator.own(wasp.sampler)), (model, str(round_number))
     rng = stream(wasp.seed, "wasp prompts", *place)
     prompts = np.minimum(counts, wasp.prompts_per_class)  # prompts of each class
     kind = np.repeat(np.arange(len(counts)), prompts)  # the class of each prompt

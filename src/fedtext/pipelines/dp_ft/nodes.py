@@ -80,7 +80,7 @@ def tune_privately(
     query = _query("sft", ledger, population, start["weights"].size, dp_ft)
     stream_key = _stream_key(dp_ft, generator)
     return trained_weights(
-        query, model, start["weights"], samples, dp_ft.sft, ledger, private_noise_key, told=stream_key
+        query, model, start["weights"], samples, dp_ft.sft, ledger, private_noise_key, settings=stream_key
     )
 
 
@@ -105,7 +105,9 @@ def prefer_privately(
     weights, loss = adapter_weights(model), preferences(model, dp_ft.beta)
     query = _query("dpo", ledger, population, weights.size, dp_ft)
     stream_key = _stream_key(dp_ft, generator, adapter_digest(saved_adapter(tuned)))
-    return trained_weights(query, model, weights, samples, dp_ft.dpo, ledger, private_noise_key, loss, told=stream_key)
+    return trained_weights(
+        query, model, weights, samples, dp_ft.dpo, ledger, private_noise_key, loss, settings=stream_key
+    )
 
 
 def write_policy(generator: TrainableGenerator, tuned: Path, preferred: Arrays, dp_ft: DpFt) -> TrainedAdapter:

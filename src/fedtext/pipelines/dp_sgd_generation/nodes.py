@@ -72,7 +72,7 @@ def train_privately(
     model = adapted_model(generator, dp_sgd_generation.lora, seed=derived_seed(dp_sgd_generation.seed, "adapter"))
     stream_key = f"{dp_sgd_generation.model_dump_json()} {generator.source}"
     return trained_weights(
-        query, model, start["weights"], samples, training, ledger, private_noise_key, told=stream_key
+        query, model, start["weights"], samples, training, ledger, private_noise_key, settings=stream_key
     )
 
 

@@ -158,7 +158,7 @@ def count_codes(
     """Release the profile: the noisy count of records of each code in all silos together."""
     samples = by_silos(private_embeddings, flexible.labels, private_enrolment, private_silos, ledger)
     if not flexible.noise:
-        return unprotected.plain_profile(samples, flexible), unprotected.told(plan.PROFILE, ledger)
+        return unprotected.plain_profile(samples, flexible), unprotected.record_unprotected_read(plan.PROFILE, ledger)
     query = plan.profile_query(flexible, ledger.declaration)
     counted, charged = profile.noised_profile(query, samples, flexible, ledger, private_noise_key)
     return counted, charged
@@ -232,8 +232,8 @@ def train_strong_silos(
     gradients = UnitGradients(model, flexible.training.units_at_once)
     gradients_at = partial(training.unit_gradients, gradients)
     if not flexible.noise:
-        told = unprotected.told(plan.DP_SGD, ledger)
-        return unprotected.plain_weights(silos, gradients_at, start, samples, flexible), told
+        recorded = unprotected.record_unprotected_read(plan.DP_SGD, ledger)
+        return unprotected.plain_weights(silos, gradients_at, start, samples, flexible), recorded
     return training.trained_weights(queries, gradients_at, start, samples, flexible.training, ledger, private_noise_key)
 
 
@@ -263,7 +263,7 @@ def cast_votes(
     voted = selection.candidates_of(candidate_embeddings, _codes(candidates, flexible))
     if not flexible.noise:
         weak = unprotected.of_silos(samples, query.parties or ())
-        return unprotected.plain_votes(weak, voted, flexible), unprotected.told(plan.VOTES, ledger)
+        return unprotected.plain_votes(weak, voted, flexible), unprotected.record_unprotected_read(plan.VOTES, ledger)
     return selection.noised_votes(query, samples, voted, flexible, ledger, private_noise_key)
 
 
@@ -283,7 +283,7 @@ def release_code_means(
     samples = by_silos(private_embeddings, flexible.labels, private_enrolment, private_silos, ledger)
     if not flexible.noise:
         weak = unprotected.of_silos(samples, query.parties or ())
-        return unprotected.plain_means(weak, flexible), unprotected.told(plan.MEANS, ledger)
+        return unprotected.plain_means(weak, flexible), unprotected.record_unprotected_read(plan.MEANS, ledger)
     return noised_class_means(query, samples, flexible.labels, ledger, private_noise_key)
 
 

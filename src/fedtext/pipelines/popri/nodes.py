@@ -22,15 +22,15 @@ from fedtext.algorithms.popri.release import release_private_mean, score_by_ball
 from fedtext.algorithms.popri.scoring import single_release
 from fedtext.algorithms.popri.steps import (
     chosen_adapter,
-    favoured_by,
     final_selection,
     label_index,
     matched_pool,
     next_state,
-    weighed_words,
+    prompt_word_weights,
+    word_weights,
 )
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
-from fedtext.embedding.nonempty import encode_nonempty, written
+from fedtext.embedding.nonempty import encode_nonempty, nonempty_mask
 from fedtext.evaluation.distribution import frechet_distance
 from fedtext.federation.communication import Exchange
 from fedtext.federation.private_samples import PrivateSamples
@@ -249,7 +249,7 @@ def choose_checkpoint_unaccounted(
     """
     name, reason = "popri.checkpoint", "the checkpoint with the lowest FID on private validation text was chosen"
     current().unaccounted(name, reason, ledger)
-    texts = [rows[written(rows)] for rows in candidate_embeddings]
+    texts = [rows[nonempty_mask(rows)] for rows in candidate_embeddings]
     distances = [frechet_distance(rows, private_validation_embeddings) if len(rows) > 1 else np.inf for rows in texts]
     charged = ledger.unaccounted_read(name, f"{reason} without a mechanism")
     return {"adapter": int(np.argmin(distances))}, charged
@@ -280,7 +280,7 @@ def weigh_words(
 ) -> pd.DataFrame:
     """Compute each word's weight: how much more frequent it is in the release than in all adapters' candidates."""
     written = pd.concat(candidates, ignore_index=True)
-    return weighed_words(written, public_samples["text"].tolist(), released_mean, popri)
+    return word_weights(written, public_samples["text"].tolist(), released_mean, popri)
 
 
 def generate_guided_texts(
@@ -293,7 +293,7 @@ def generate_guided_texts(
     *adapters: Path,
 ) -> pd.DataFrame:
     """Generate the same texts, with words as frequent as in the release."""
-    guided = generator.with_word_weights(favoured_by(prompts, words, popri))
+    guided = generator.with_word_weights(prompt_word_weights(prompts, words, popri))
     return generate_final_texts(guided, prompts, checkpoint, popri, chunking, *adapters)
 
 

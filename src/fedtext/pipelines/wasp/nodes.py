@@ -22,7 +22,7 @@ from fedtext.algorithms.wasp.judging import random_scores
 from fedtext.algorithms.wasp.prompts import COLUMNS, chosen_examples
 from fedtext.algorithms.wasp.writing import gathered, no_texts, written_texts
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
-from fedtext.embedding.nonempty import encode_nonempty, written
+from fedtext.embedding.nonempty import encode_nonempty, nonempty_mask
 from fedtext.federation.communication import Exchange
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.units import Population
@@ -194,7 +194,7 @@ def choose_examples(candidates: pd.DataFrame, scores: np.ndarray, wasp: Wasp) ->
 
 def collect_texts(candidates: pd.DataFrame, candidate_embeddings: np.ndarray) -> tuple[pd.DataFrame, np.ndarray]:
     """Collect the synthetic data set and its embeddings: all texts of all rounds, except the empty ones."""
-    kept = written(candidate_embeddings)
+    kept = nonempty_mask(candidate_embeddings)
     return candidates.loc[kept, list(SYNTHETIC_COLUMNS)].reset_index(drop=True), candidate_embeddings[kept]
 
 

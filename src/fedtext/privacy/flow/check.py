@@ -49,32 +49,34 @@ class Violation:
         return self.message
 
 
-def reached(start: dict[str, str], nodes: Sequence[GraphNode], through: Callable[[GraphNode], bool]) -> dict[str, str]:
+def descendants(
+    start: dict[str, str], nodes: Sequence[GraphNode], through: Callable[[GraphNode], bool]
+) -> dict[str, str]:
     """Return the data sets derived from those in `start` by nodes that are `through`, each with its source's value."""
     readers: dict[str, list[GraphNode]] = {}
     for node in filter(through, nodes):
         for name in node.inputs:
-            readers.setdefault(bare(name), []).append(node)
+            readers.setdefault(without_transcoding(name), []).append(node)
     found, waiting = dict(start), list(start)
     while waiting:
         name = waiting.pop()
-        new = {bare(made) for node in readers.get(name, ()) for made in node.outputs} - found.keys()
+        new = {without_transcoding(made) for node in readers.get(name, ()) for made in node.outputs} - found.keys()
         found |= dict.fromkeys(new, found[name])
         waiting += new
     return found
 
 
-def stated(name: str, classes: Mapping[str, str]) -> str | None:
+def class_of(name: str, classes: Mapping[str, str]) -> str | None:
     """Return a data set's class: as declared, public for parameters, private for names that start with `private_`."""
     if name == "parameters" or name.startswith("params:"):
         return "public"
     by_name = "private" if last_part(name).startswith("private_") else None
-    return classes.get(name, classes.get(bare(name), by_name))
+    return classes.get(name, classes.get(without_transcoding(name), by_name))
 
 
 def is_private(name: str, classes: Mapping[str, str]) -> bool:
     """Return True if a data set is private by its class or, whatever its class, by its name."""
-    return stated(name, classes) == "private" or last_part(name).startswith("private_")
+    return class_of(name, classes) == "private" or last_part(name).startswith("private_")
 
 
 def is_ledger(name: str) -> bool:
@@ -82,19 +84,19 @@ def is_ledger(name: str) -> bool:
     return last_part(name).startswith("ledger") or last_part(name).endswith("_ledger")
 
 
-def bare(name: str) -> str:
+def without_transcoding(name: str) -> str:
     """Remove Kedro's transcoding suffix: `table@pandas` and `table@polars` are one data set."""
     return name.partition("@")[0]
 
 
 def namespace(name: str) -> str:
     """Return all before the last point; empty where there is none."""
-    return bare(name).rpartition(".")[0]
+    return without_transcoding(name).rpartition(".")[0]
 
 
 def last_part(name: str) -> str:
     """Remove namespace and transcoding from a name."""
-    return bare(name).rpartition(".")[2]
+    return without_transcoding(name).rpartition(".")[2]
 
 
 def catalog_violations(
@@ -102,7 +104,7 @@ def catalog_violations(
 ) -> Iterator[Violation]:
     """Yield one violation for each fault of a name or a class."""
     for name in names:
-        said = stated(name, classes)
+        said = class_of(name, classes)
         if said not in CLASSES:
             what = "has no privacy class" if said is None else f"has the unknown privacy class '{said}'"
             remedy = f"set metadata.fedtext.privacy of its catalog entry to one of {', '.join(CLASSES)}"
@@ -110,7 +112,7 @@ def catalog_violations(
         if last_part(name).startswith("private_") and said != "private":
             message = f"data set '{name}' is named private but classed {said}: class it private, or rename it"
             yield Violation("misnamed", "", name, message)
-        if last_part(name) in HELD_OUT_NAMES and bare(name) not in HELD_OUT_NAMES:
+        if last_part(name) in HELD_OUT_NAMES and without_transcoding(name) not in HELD_OUT_NAMES:
             message = (
                 f"data set '{name}' has the name of held-out text, which only the split makes: read "
                 f"'{last_part(name)}' itself, or rename it"
@@ -135,7 +137,9 @@ def check_files(files: Mapping[str, PurePath], classes: Mapping[str, str]) -> li
     found: list[Violation] = []
     for name in sorted(files):
         other = first.setdefault(files[name], name)
-        if bare(other) != bare(name) and not (_is_parameter(name) and (name in private) == (other in private)):
+        if without_transcoding(other) != without_transcoding(name) and not (
+            _is_parameter(name) and (name in private) == (other in private)
+        ):
             message = f"data sets '{other}' and '{name}' are one file, {files[name]}: give each a file of its own"
             found.append(Violation("shared file", "", name, message))
     for name, path in sorted(files.items()):
@@ -208,7 +212,7 @@ def forked_ledgers(node: GraphNode, readers: dict[str, str]) -> Iterator[Violati
     if not any(map(is_ledger, node.outputs)):
         return
     for name in filter(is_ledger, node.inputs):
-        first = readers.setdefault(bare(name), node.name)
+        first = readers.setdefault(without_transcoding(name), node.name)
         if first != node.name:
             message = (
                 f"nodes '{first}' and '{node.name}' both charge the ledger '{name}', so one charge would be lost: give "
@@ -220,20 +224,20 @@ def forked_ledgers(node: GraphNode, readers: dict[str, str]) -> Iterator[Violati
 def lost_charges(nodes: Sequence[GraphNode]) -> Iterator[Violation]:
     """Yield charges that no privacy report would show."""
     releases = [node for node in nodes if Tag.RELEASE in node.tags]
-    read = {bare(name) for node in nodes for name in node.inputs}
+    read = {without_transcoding(name) for node in nodes for name in node.inputs}
     for node in releases:
         for name in filter(is_ledger, node.outputs):
-            if bare(name) not in read:
+            if without_transcoding(name) not in read:
                 message = (
-                    f"node '{node.name}' charges the ledger '{name}', which nobody reads: hand it to the next release, "
+                    f"node '{node.name}' charges the ledger '{name}', that no node reads: hand it to the next release, "
                     "and the last one to the node that writes the privacy report"
                 )
                 yield Violation("lost charge", node.name, name, message)
-    charged = {bare(name): node.name for node in releases for name in filter(is_ledger, node.inputs)}
+    charged = {without_transcoding(name): node.name for node in releases for name in filter(is_ledger, node.inputs)}
     for node in nodes:
         if any(last_part(name).endswith("privacy_report") for name in node.outputs):
             for name in filter(is_ledger, node.inputs):
-                if later := charged.get(bare(name)):
+                if later := charged.get(without_transcoding(name)):
                     message = (
                         f"node '{node.name}' reports the ledger '{name}', which '{later}' charges further: give it the "
                         "ledger that the last release returns"
@@ -260,7 +264,7 @@ def declaration_violations(node: GraphNode, splitters: Mapping[str, str]) -> Ite
         )
         yield Violation("bound", node.name, written, message)
     for name in node.outputs:
-        if bare(name) in HELD_OUT_NAMES and splitters.get(namespace(name)) != node.name:
+        if without_transcoding(name) in HELD_OUT_NAMES and splitters.get(namespace(name)) != node.name:
             message = (
                 f"node '{node.name}' writes '{name}', which only the node that splits the clients may write: give "
                 f"the data set another name, or the tag '{Tag.SPLIT}' to that one node"
@@ -277,11 +281,11 @@ def reader_violations(
 ) -> Iterator[Violation]:
     """Yield the violations of a node that reads private data (`read`, at least one)."""
     if Tag.RELEASE in node.tags:
-        yield from _released(node, read[0])
+        yield from _release_without_ledger(node, read[0])
     if node.tags & {Tag.RELEASE, Tag.HELD_OUT}:
-        yield from _called_public(node, read[0], classes)
+        yield from _public_outputs(node, read[0], classes)
     else:
-        yield from _plain(node, read[0], classes, declared)
+        yield from _unmarked_reader(node, read[0], classes, declared)
     if not node.outputs:
         message = (
             f"node '{node.name}' reads private data ('{read[0]}') and writes no data set, so where they go cannot be "
@@ -289,21 +293,21 @@ def reader_violations(
         )
         yield Violation("leak", node.name, read[0], message)
     if Tag.CONTROL in node.tags and not declared.private_control:
-        yield from _controlled(node, read[0])
+        yield from _undeclared_control(node, read[0])
     if Tag.HELD_OUT in node.tags:
         if not declared.exact_figures:
-            yield from _unpriced(node, read[0], classes)
-        yield from _protected_reads(node, [name for name in read if bare(name) not in held_out])
+            yield from _exact_outputs(node, read[0], classes)
+        yield from _protected_reads(node, [name for name in read if without_transcoding(name) not in held_out])
 
 
-def _plain(node: GraphNode, read: str, classes: Mapping[str, str], declared: Declared) -> Iterator[Violation]:
+def _unmarked_reader(node: GraphNode, read: str, classes: Mapping[str, str], declared: Declared) -> Iterator[Violation]:
     for name in node.outputs:
         if is_private(name, classes):
             continue
         if Tag.COUNT not in node.tags or last_part(name) != "population":
             message = (
                 f"node '{node.name}' reads private data ('{read}') and writes '{name}', which is "
-                f"{stated(name, classes) or 'unclassed'}: class '{name}' private, or make the node a release (tag "
+                f"{class_of(name, classes) or 'unclassed'}: class '{name}' private, or make the node a release (tag "
                 "'release', ledger in and out) or a held-out evaluation (tag 'held_out_evaluation')"
             )
             yield Violation("leak", node.name, name, message)
@@ -315,7 +319,7 @@ def _plain(node: GraphNode, read: str, classes: Mapping[str, str], declared: Dec
             yield Violation("counted", node.name, name, message)
 
 
-def _released(node: GraphNode, read: str) -> Iterator[Violation]:
+def _release_without_ledger(node: GraphNode, read: str) -> Iterator[Violation]:
     for names, what, remedy in (
         (node.inputs, "does not take one ledger in", "give it the ledger that earlier releases have charged"),
         (node.outputs, "does not give one ledger out", "return the charged ledger, to a data set named ledger..."),
@@ -325,9 +329,9 @@ def _released(node: GraphNode, read: str) -> Iterator[Violation]:
             yield Violation("release without ledger", node.name, read, message)
 
 
-def _called_public(node: GraphNode, read: str, classes: Mapping[str, str]) -> Iterator[Violation]:
+def _public_outputs(node: GraphNode, read: str, classes: Mapping[str, str]) -> Iterator[Violation]:
     for name in node.outputs:
-        if stated(name, classes) == "public":
+        if class_of(name, classes) == "public":
             message = (
                 f"node '{node.name}' reads private data ('{read}') and writes '{name}' as public: what is made of "
                 "private data is released at best; class it released"
@@ -335,19 +339,19 @@ def _called_public(node: GraphNode, read: str, classes: Mapping[str, str]) -> It
             yield Violation("leak", node.name, name, message)
 
 
-def _unpriced(node: GraphNode, read: str, classes: Mapping[str, str]) -> Iterator[Violation]:
+def _exact_outputs(node: GraphNode, read: str, classes: Mapping[str, str]) -> Iterator[Violation]:
     for name in node.outputs:
         if not is_private(name, classes):
             message = (
                 f"node '{node.name}' gives exact figures of held-out private text ('{read}') out in '{name}', which "
-                "test clients are not paid for: give them out in a release (tag 'release', the test clients' ledger in "
+                "no release accounts for: give them out in a release (tag 'release', the test clients' ledger in "
                 "and out), or set evaluation.priced=false, and the report says first that test clients are not "
                 "protected"
             )
             yield Violation("unpriced", node.name, name, message)
 
 
-def _controlled(node: GraphNode, read: str) -> Iterator[Violation]:
+def _undeclared_control(node: GraphNode, read: str) -> Iterator[Violation]:
     message = (
         f"node '{node.name}' reads private data ('{read}') as an unprotected control, and the corpus is private: set "
         "evaluation.private_control=true, and the report says first that no epsilon covers it; or remove the node"
@@ -389,10 +393,12 @@ def check_flow(
     """
     names = sorted({name for node in nodes for name in (*node.inputs, *node.outputs)} | set(classes))
     found = list(catalog_violations(names, classes, previewed, logged))
-    secret = {bare(name): name for name in names if is_private(name, classes)}
-    private = reached(secret, nodes, lambda node: not node.tags & {Tag.RELEASE, Tag.HELD_OUT, Tag.COUNT})
-    scored = {bare(name): node.name for node in nodes if Tag.HELD_OUT in node.tags for name in node.outputs}
-    evaluated = reached(scored, nodes, _may_read_evaluations)
+    secret = {without_transcoding(name): name for name in names if is_private(name, classes)}
+    private = descendants(secret, nodes, lambda node: not node.tags & {Tag.RELEASE, Tag.HELD_OUT, Tag.COUNT})
+    scored = {
+        without_transcoding(name): node.name for node in nodes if Tag.HELD_OUT in node.tags for name in node.outputs
+    }
+    evaluated = descendants(scored, nodes, _may_read_evaluations)
     held_out = _held_out(nodes, private)
     splits = [node for node in reversed(nodes) if Tag.SPLIT in node.tags]
     splitters = {namespace(name): node.name for node in splits for name in node.outputs}
@@ -402,7 +408,7 @@ def check_flow(
         if not _may_read_evaluations(node):
             found += _steering(node, evaluated)
         found += forked_ledgers(node, ledger_readers)
-        if read := [name for name in node.inputs if bare(name) in private]:
+        if read := [name for name in node.inputs if without_transcoding(name) in private]:
             found += reader_violations(node, read, classes, held_out, declared)
     return [*found, *lost_charges(nodes)]
 
@@ -419,7 +425,7 @@ def _held_out(nodes: Sequence[GraphNode], private: Collection[str]) -> set[str]:
     makers: dict[str, list[GraphNode]] = {}
     for node in nodes:
         for name in node.outputs:
-            makers.setdefault(bare(name), []).append(node)
+            makers.setdefault(without_transcoding(name), []).append(node)
     known = dict.fromkeys(HELD_OUT_NAMES, True)
 
     def is_held_out(name: str) -> bool:
@@ -429,7 +435,7 @@ def _held_out(nodes: Sequence[GraphNode], private: Collection[str]) -> set[str]:
         return known[name]
 
     def harmless(maker: GraphNode) -> bool:
-        read = [bare(one) for one in maker.inputs if bare(one) in private]
+        read = [without_transcoding(one) for one in maker.inputs if without_transcoding(one) in private]
         return Tag.CONTROL in maker.tags or (bool(read) and all(map(is_held_out, read)))
 
     return {name for name in private if is_held_out(name)}
@@ -437,7 +443,7 @@ def _held_out(nodes: Sequence[GraphNode], private: Collection[str]) -> set[str]:
 
 def _steering(node: GraphNode, evaluated: Mapping[str, str]) -> Iterator[Violation]:
     for name in node.inputs:
-        if source := evaluated.get(bare(name)):
+        if source := evaluated.get(without_transcoding(name)):
             message = (
                 f"node '{node.name}' reads '{name}', which comes from the held-out evaluation '{source}' and so may "
                 "steer nothing. Read released scores instead, or read the private data in a release that writes the "
