@@ -26,8 +26,8 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What every training from now on is named by."""
     said: list[str] = []
 
-    def recording(*_: Any, told: str) -> tuple[dict[str, np.ndarray], None]:
-        said.append(told)
+    def recording(*_: Any, settings: str) -> tuple[dict[str, np.ndarray], None]:
+        said.append(settings)
         return {}, None
 
     monkeypatch.setattr(nodes, "trained_weights", recording)
