@@ -15,6 +15,7 @@ from jaxtyping import install_import_hook
 from omegaconf import OmegaConf
 
 from tests.cpu_seconds import CpuSeconds
+from tests.sampled import leave_to_the_night
 
 STATE = "FEDTEXT_STATE"  # fedtext.system.folders; nothing of the package may be imported before the checks are in place
 SOURCE = Path(__file__).parents[1] / "src" / "fedtext"
@@ -46,10 +47,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run packages whose tests take minutes first, so that no worker ends alone with them.
+    """Leave most cases of a sampled test to the night, and run packages whose tests take minutes first.
 
-    Tests of the run that other files share come before all others, so that no worker waits for it later.
+    So no worker ends alone with the long ones. Tests of the run that other files share come before all others, so that
+    no worker waits for it later.
     """
+    leave_to_the_night(items)
     items.sort(key=lambda item: (item.path.name != SHARED, not LONG & set(item.path.parts)))
 
 

@@ -80,6 +80,7 @@ def by_hand(params: DpFtrl) -> list[np.ndarray]:
     return found
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("momentum", [0.0, 0.8])
 def test_without_noise_it_is_descent_on_clipped_updates_of_those_whose_turn_it_is(noise: str, momentum: float) -> None:

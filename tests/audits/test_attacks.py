@@ -22,6 +22,7 @@ def test_every_algorithm_and_every_neighbour_is_attacked() -> None:
     assert ALPHA <= 1e-3
 
 
+@pytest.mark.sampled(only=("popri",))
 @pytest.mark.parametrize("name", ["popri", "dpprefsyn", "dp_fedavg"])
 def test_the_claim_survives_and_little_of_it_is_spare(name: str) -> None:
     found = run_attack(Attack(name, "first removed", "none", 6))
@@ -30,6 +31,7 @@ def test_the_claim_survives_and_little_of_it_is_spare(name: str) -> None:
     assert found.bounds.best > 0.7
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("name", "neighbour", "fault"),
     [

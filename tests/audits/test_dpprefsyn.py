@@ -67,6 +67,7 @@ def test_a_planted_fault_is_seen(fault: Any) -> None:
     assert found > claim
 
 
+@pytest.mark.slow
 def test_exact_sizes_tell_who_was_there_whatever_the_noise() -> None:
     """The published form's mixture: shares of sixty are not those of fifty-nine; its releases claim a quarter."""
     changes, scores, spent = {**CLUSTERED, "form": "published"}, [], 0.0

@@ -71,6 +71,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     statements.cache_clear()
 
 
+@pytest.mark.slow
 def test_another_cost_row_makes_nothing_again_but_itself(package: Path) -> None:
     assert edited(package, "algorithms/popri/cost.py") == {"popri.count_communication"}
 

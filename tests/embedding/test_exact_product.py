@@ -33,6 +33,7 @@ def moved_rows(product: Product, dim: int, columns: int, dtype: str) -> int:
     return moved
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("dim", "columns"), SHAPES)

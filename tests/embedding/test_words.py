@@ -174,6 +174,7 @@ def test_words_that_are_as_frequent_have_hardly_a_weight_whatever_the_noise() ->
         assert np.mean(np.abs([found.get(word, 0.0) for word in WORDS])) < most, stddev
 
 
+@pytest.mark.slow
 def test_noise_makes_a_weight_smaller() -> None:
     wanted = EVEN.copy()
     wanted[0] = 6.0

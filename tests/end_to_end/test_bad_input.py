@@ -61,6 +61,7 @@ def nothing_left(root: Path) -> bool:
     return not {path.name for path in found} - DECLARED
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("values", "words"),
     [
@@ -99,6 +100,7 @@ def test_a_bad_table_is_refused_before_anything_is_written(
     assert nothing_left(tmp_path / "data")
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("values", "words"),
     [
@@ -132,6 +134,7 @@ def test_an_offline_encoder_of_another_sha256_is_refused(run: Run, monkeypatch: 
     refused(run(), "encoder", f"expected {'0' * 64}", "pip install")
 
 
+@pytest.mark.slow
 def test_embeddings_that_are_not_numbers_are_refused(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fedtext.models.encoder import Encoder
 

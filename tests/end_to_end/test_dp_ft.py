@@ -42,6 +42,7 @@ def test_a_tiny_run_ends_in_a_policy_and_says_what_it_cost(tmp_path: Path, form:
     assert policy.load()[0] is not None
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [

@@ -66,6 +66,7 @@ def test_a_tiny_run_ends_in_pairs_that_trl_reads_and_a_policy(tmp_path: Path) ->
     assert policy.load()[0] is not None
 
 
+@pytest.mark.slow
 def test_made_up_annotators_end_in_win_rates_by_their_rule(tmp_path: Path) -> None:
     root = tmp_path / "annotators"
     measured = {
@@ -113,6 +114,7 @@ def trl_reads(file: Path, scratch: Path) -> int:
     return len(trainer.train_dataset)
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [

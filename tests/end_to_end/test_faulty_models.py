@@ -35,6 +35,7 @@ def test_an_on_device_model_without_a_first_token_is_refused_before_anything_is_
     assert not [path for path in root.rglob("*") if path.is_file()]
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(
     ("form", "told"),
     [

@@ -72,6 +72,7 @@ def ran(pipeline: str, root: object, **told: object) -> Left:
     return Left(Path(str(root)), pipeline, done.stdout)
 
 
+@pytest.mark.slow
 def test_a_run_without_the_private_text_says_that_it_released_nothing_of_it(table: dict[str, object]) -> None:
     root = table.pop("data_root")
     left = ran("zero_shot", root, **table, zero_shot__texts=40)

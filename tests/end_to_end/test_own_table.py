@@ -103,6 +103,7 @@ def would_cost(refused: subprocess.CompletedProcess[str]) -> float:
     return float(found)
 
 
+@pytest.mark.slow
 def test_a_comparison_that_the_budget_does_not_pay_for_is_refused_before_its_first_run(
     tmp_path: Path, own: dict[str, object]
 ) -> None:

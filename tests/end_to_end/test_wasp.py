@@ -21,6 +21,7 @@ def job(root: Path, **more: object) -> list[str]:
     return ["run", "--env", "tiny", "--pipelines", "wasp", "--to-outputs", made, "--params", params(**chosen)]
 
 
+@pytest.mark.slow
 def test_a_tiny_run_ends_in_texts_of_every_class_and_one_vote(tmp_path: Path) -> None:
     root = tmp_path / "wasp"
     done = kedro(*job(root))

@@ -139,6 +139,7 @@ def measures(model: LanguageModel, sides: tuple[list[str], list[str]]) -> dict[s
     return {name: gap(value, is_newer) for name, value in values.items()}
 
 
+@pytest.mark.slow
 def test_a_model_that_has_read_the_records_is_found(
     reader: LanguageModel, read_and_unread: tuple[list[str], list[str]]
 ) -> None:

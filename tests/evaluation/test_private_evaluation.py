@@ -171,6 +171,7 @@ def test_squares_never_make_the_door_s_clip_bite() -> None:
     assert 1.05 * CLIP < max(norms) <= joint_clip_norm(CLIP)
 
 
+@pytest.mark.slow
 def test_released_gains_and_levels_are_right_on_average_and_their_intervals_as_wide_as_they_say() -> None:
     errors: dict[str, list[float]] = {"gain": [], "level": []}
     covered: dict[str, list[bool]] = {"gain": [], "level": []}
@@ -188,6 +189,7 @@ def test_released_gains_and_levels_are_right_on_average_and_their_intervals_as_w
         assert np.mean(covered[name]) >= 0.92, name
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("wrong", [0.25, 4.0])
 def test_noise_that_is_not_what_was_declared_shows_in_the_intervals(wrong: float) -> None:
     """At a small epsilon noise is all there is: intervals of a wrong deviation cover too rarely, or are too wide."""

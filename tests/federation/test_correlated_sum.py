@@ -167,6 +167,7 @@ def moved_by(data: np.ndarray, neighbour: np.ndarray, factorisation: Factorisati
     return first - second
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.usefixtures("silent")
 @pytest.mark.parametrize("factorisation", FACTORISATIONS)
 def test_no_client_moves_all_rows_by_more_than_the_stated_sensitivity(factorisation: Factorisation) -> None:

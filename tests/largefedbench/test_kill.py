@@ -54,6 +54,7 @@ def start(raw: Path, out: Path, tokenizer: Path, pause: float) -> subprocess.Pop
     return process
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.slow)])
 def test_kill_nine(raw: Path, tmp_path: Path, words: ChunkTokenizer, kills: int) -> None:
     for number in range(12):

@@ -46,6 +46,7 @@ def test_the_labels_hold_positions_and_no_text() -> None:
             assert all(0 <= first < last <= one["words"] for first, last in one["left_out"])
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.shared
 @pytest.mark.parametrize("source", ["us", "uk", "ca"])
 def test_what_was_said_is_kept_and_nothing_else(shared: Path, source: str) -> None:

@@ -115,6 +115,7 @@ NOISE = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("source", ["ca", "us"])
 @pytest.mark.parametrize("noise", NOISE)
 def test_nothing_of_the_notation_is_left(shared: Path, source: str, noise: str) -> None:

@@ -155,6 +155,7 @@ def test_threads_and_pieces_change_nothing(encoder, threads, number):
     assert np.array_equal(encoder.encode(texts[:1]), expected[:1])  # a lone one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads_of_process", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_another_process_gives_the_same_bytes(encoder, threads_of_process, request):
     texts = [text for text in MIXED if text][:8]

@@ -49,6 +49,7 @@ def loaded(directory: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     return LanguageModel(str(directory)).load()
 
 
+@pytest.mark.slow
 def test_a_conversion_leaves_a_model_directory_that_is_not_made_again(cached: Path) -> None:
     names = {"config.json", "generation_config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
     assert names < {path.name for path in cached.iterdir()}
@@ -71,6 +72,7 @@ def test_it_is_the_published_model(loaded: tuple[PreTrainedModel, PreTrainedToke
         assert tokenizer.decode(model(**ids).logits[0, -1].argmax()) == " Paris"
 
 
+@pytest.mark.slow
 def test_it_writes_texts_out_of_their_quotations(cached: Path) -> None:
     prompts = pd.DataFrame({"prompt_id": [0, 1], "prompt": [REQUEST, REQUEST], "label": [None, None]})
     sampler = conf_base(Sampler, prompt="chat", min_p=0.1, max_new_tokens=24, legible_only=False)
@@ -82,6 +84,7 @@ def test_it_writes_texts_out_of_their_quotations(cached: Path) -> None:
     assert all(len(text.split()) > 2 and not text.startswith('"') for text in texts)
 
 
+@pytest.mark.slow
 def test_a_step_of_preferences_changes_nothing_but_its_adapter(
     cached: Path, loaded: tuple[PreTrainedModel, PreTrainedTokenizerBase], tmp_path: Path
 ) -> None:

@@ -136,6 +136,7 @@ def forms() -> list[object]:
     return [*quick, *nightly]
 
 
+@pytest.mark.sampled(only=("popri", "pe-", "dp_sgd_generation"))
 @pytest.mark.parametrize(("number", "changes"), forms())
 def test_one_unit_moves_nothing_but_its_own_message(number: int, changes: set[str]) -> None:
     world, unit = first_world(number), FORMS[number][2]

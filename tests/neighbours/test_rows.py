@@ -70,6 +70,7 @@ def first_world(algorithm: str) -> World:
     return World(algorithm, read(ordinary()), small({algorithm: {"labels": CLASSES}}))
 
 
+@pytest.mark.sampled(only=("popri", "dp_sgd_generation"))
 @pytest.mark.parametrize("algorithm", ["popri", "wasp", "flexible", "dp_sgd_generation"])
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rows=ROWS, kind=st.sampled_from(["jsonl", "parquet"]))

@@ -69,6 +69,7 @@ def test_with_hardly_any_noise_the_model_learns_the_clients_text() -> None:
     assert after["cross_entropy"] < before["cross_entropy"] - 0.5
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("sampling", ["poisson", "fixed_size"])
 def test_sampled_clients_are_priced_as_sampled(sampling: str) -> None:
     made = run({"sampling": sampling, "clients_per_round": 5})
@@ -80,6 +81,7 @@ def test_a_record_can_be_the_protected_unit() -> None:
     assert made["dp_fedavg_privacy_report"]["unit"] == "record"
 
 
+@pytest.mark.slow
 def test_the_same_key_gives_the_same_run_and_another_key_another(made: dict[str, Any]) -> None:
     again, other = run(), run({"noise_seed": 2})
     last = "dp_fedavg.round_02.server"

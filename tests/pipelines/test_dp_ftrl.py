@@ -59,6 +59,7 @@ def test_the_model_holds_the_last_weights_and_is_saved_whole(made: dict[str, Any
     )
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("noise", ["banded", "honaker_tree"])
 def test_with_hardly_any_noise_the_model_learns_the_clients_text(noise: str) -> None:
     settings = {"epsilon": 1e12, "noise_multiplier": 1e-4, "aggregation": "trusted"}
@@ -70,6 +71,7 @@ def test_with_hardly_any_noise_the_model_learns_the_clients_text(noise: str) -> 
     assert after["cross_entropy"] < before["cross_entropy"] - 0.5
 
 
+@pytest.mark.slow
 def test_the_same_key_gives_the_same_run_and_another_key_another(made: dict[str, Any]) -> None:
     again, other = run(), run({"noise_seed": 2})
     last = "dp_ftrl.round_03.server"

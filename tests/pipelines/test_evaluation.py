@@ -89,6 +89,7 @@ def test_only_aggregates_leave(accuracy: dict) -> None:
     assert not any(text in written for text in TEST["text"])
 
 
+@pytest.mark.slow
 def test_the_published_metric_is_added_under_its_own_name_and_changes_nothing_else(tmp_path, accuracy: dict) -> None:
     chunking, evaluation = SETTINGS
     asked = evaluation.model_copy(update={"published_metric": True})

@@ -94,6 +94,7 @@ def run_flexible(monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     ("privacy", "silos", "changes", "paid"),
     [
@@ -141,6 +142,7 @@ def test_without_noise_nobody_is_protected_and_the_report_says_so(run_flexible: 
     assert made["flexible_profile"].sum() == pytest.approx(60)
 
 
+@pytest.mark.slow
 def test_choices_of_as_many_texts_write_the_same_and_what_writes_does_not_ask_which(run_flexible: Run) -> None:
     made = {selection: run_flexible(selection=selection) for selection in ("votes", "herd", "uniform", "none")}
     counts = {selection: one["flexible.vote.text_counts"].tolist() for selection, one in made.items()}

@@ -56,6 +56,7 @@ def run_evolution(monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("labels", [(), ("tea", "rum")])
 @pytest.mark.parametrize(
     "changes",

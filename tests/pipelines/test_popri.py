@@ -36,6 +36,7 @@ def last_ledger(made: dict[str, Any], scoring: str) -> Any:
     return made["popri.ledger" if scoring in SINGLE_RELEASE else "popri.round_03.ledger"]
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("scoring", SCORINGS)
 @pytest.mark.parametrize("labels", [(), ("tea", "rum")])
 def test_every_scoring_mode_ends_in_a_data_set_within_budget(
@@ -69,6 +70,7 @@ def test_the_paper_s_checkpoint_makes_the_reported_epsilon_infinite(run_popri: R
     assert 0 <= made["popri_checkpoint"]["adapter"] <= 3
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("scoring", ["witness_linear", "mean_embedding"])
 @pytest.mark.parametrize("checkpoint", ["released_score", "last", "fid_on_private_validation"])
 def test_early_stopping_passes_through_every_node_without_work_or_price(

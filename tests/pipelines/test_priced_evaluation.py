@@ -83,6 +83,7 @@ def count_rows(private_test: pd.DataFrame) -> dict[str, Any]:
     }
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("corpus", "evaluation", "refused"),
     [

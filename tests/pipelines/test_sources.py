@@ -29,6 +29,7 @@ def job(**corpus: str) -> Pipeline:
     return register_pipelines()["popri"]
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("corpus", "nodes"),
     [

@@ -17,6 +17,7 @@ PAGE = {"prompt": "My question about {topic}: {text}\\n"}
 COOLER = {"texts": {"sampler": {"temperature": 0.8}}}
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     ("env", "given", "controls"),
     [

@@ -60,6 +60,7 @@ def run_wasp(monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("privacy", "changes"),
     [

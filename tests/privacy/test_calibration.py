@@ -32,6 +32,7 @@ def test_without_sampling_the_budget_is_used_up_and_not_more(epsilon, log_delta,
     assert epsilon_of(noise_multiplier=found * (1 - 1e-7), **declared) > epsilon
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     ("sampling", "adjacency"),
     [("poisson", "zero_out"), ("poisson", "replace_one"), ("fixed_size", "zero_out"), ("fixed_size", "replace_one")],
@@ -102,6 +103,7 @@ def test_beside_a_sampled_release_a_plain_one_is_found_too() -> None:
     assert composed_epsilon([*beside, release], delta=1e-5, adjacency="zero_out") == pytest.approx(3.0, rel=1e-4)
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(("epsilon", "population"), [(1.0, 900), (4.0, 3000), (4.0, 200), (8.0, 1500)])
 def test_what_is_planned_is_what_its_own_ledger_lets_pass(epsilon: float, population: int) -> None:
     """A sampled release's price moves by 1e-7 with the last digit of its shift; at the first two settings, upwards."""
@@ -130,6 +132,7 @@ def test_a_price_beyond_the_budget_is_not_kept() -> None:
     assert not keeps(kinds, epsilon=exact * (1 - 1e-5), **told)
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("rate", [1e-6, 1e-12, 1e-300, 1e-320])
 @pytest.mark.parametrize("sampling", ["poisson", "fixed_size"])
 def test_a_unit_that_is_hardly_ever_asked_is_covered_by_delta_and_so_by_no_noise(sampling: str, rate: float) -> None:

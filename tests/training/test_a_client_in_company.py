@@ -82,6 +82,7 @@ def of_clients(table: Table, codes: list[int], rng: np.random.Generator) -> Tabl
     return np.concatenate([tokens[order], wider], axis=1), client[order]
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("vectorised", [True, False])
 def test_company_order_and_padding_do_not_show(model: PreTrainedModel, vectorised: bool) -> None:
     rng = np.random.default_rng(1)
@@ -105,6 +106,7 @@ def test_other_numbers_under_the_other_clients_do_not_show(llama: InMemory, vect
     assert [code for code in first if first[code] == second[code]] == [one]
 
 
+@pytest.mark.sampled(only=("float32",))
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     sizes=st.lists(st.lists(st.integers(1, 40), min_size=1, max_size=7), min_size=1, max_size=8),
@@ -152,6 +154,7 @@ print(json.dumps(sha256(updates(LanguageModel("bundled:on_device").load()[0], ta
 """
 
 
+@pytest.mark.sampled(only=("float32",))
 @pytest.mark.parametrize("threads", [pytest.param("1", marks=pytest.mark.slow), "3"])
 def test_another_process_with_other_threads_gives_the_same_bytes(threads: str) -> None:
     in_bfloat16 = str(hardware.is_bfloat16_faster(torch.device("cpu")))

@@ -88,6 +88,7 @@ def test_the_reference_is_the_base_model_in_every_round(llama, pairs, tmp_path):
     assert abs(history[0]["margin"]) > 0.1
 
 
+@pytest.mark.slow
 def test_equal_inputs_give_equal_bytes_and_another_seed_others(llama, pairs, tmp_path):
     params = PARAMS.model_copy(update={"lora": conf_base(Lora, dropout=0.1)})
     runs = [
@@ -102,6 +103,7 @@ def test_equal_inputs_give_equal_bytes_and_another_seed_others(llama, pairs, tmp
     assert digest(continued[0]) == digest(continued[1])
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     "params",
     [
@@ -194,6 +196,7 @@ def test_smoothing_belongs_to_cdpo_alone():
         conf_base(PreferenceTraining, loss="cdpo")
 
 
+@pytest.mark.slow
 def test_an_nll_term_keeps_the_chosen_text_likely(llama, pairs):
     plain, kept = (
         train_preferences(llama, pairs, PARAMS.model_copy(update={"epochs": 8, "chosen_nll_weight": w}), seed=0)[1]

@@ -46,6 +46,7 @@ def right(encoder: Encoder, lessons: list[Exercise], questions: Questions, held_
     return float(np.mean([answer == one.answer for answer, one in zip(given, held_out, strict=True)]))
 
 
+@pytest.mark.slow
 def test_it_learns_to_answer_and_wrong_lessons_teach_nothing(encoder: Encoder) -> None:
     questions, held_out = conf_base(Questions, fine_tuning=STEPS), exercises(40, seed=2)
     lessons = exercises(LESSONS, seed=1)

@@ -31,6 +31,7 @@ def share_of_e(prompts: list[str], answers: list[str]) -> list[float]:
     return [-answer.count("e") / max(len(answer), 1) for answer in answers]
 
 
+@pytest.mark.slow
 def test_what_is_rewarded_becomes_likelier() -> None:
     base = LocalGenerator("bundled:generator")
     params = conf_base(Rewarded, completions=8, steps=15, prompts_per_step=2, kl=0.0, learning_rate=3e-3)

@@ -31,6 +31,7 @@ def test_rows_are_padded_on_the_right_and_none_is_cut() -> None:
     assert padded_rows([long], tokenizer).shape == (1, len(tokenizer(long)["input_ids"]))
 
 
+@pytest.mark.slow
 def test_the_adapter_learns_and_the_same_seed_repeats() -> None:
     def trained() -> tuple[dict, list]:
         params = conf_base(CausalTraining, epochs=20, batch_size=4, learning_rate=5e-3)

@@ -35,6 +35,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(("file", "text", "sentence"), FAULTS, ids=[text for _, text, _ in FAULTS])
 def test_a_mistake_is_one_sentence(toy: ToyProject, file: str, text: str, sentence: str) -> None:
     (toy.path / "conf" / file).write_text(text)
@@ -56,6 +57,7 @@ def test_an_archive_is_the_same_configuration(tmp_path: Path, archive: str) -> N
         assert there.named_source == str(packed)
 
 
+@pytest.mark.slow
 def test_a_run_from_an_archive_without_a_folder_of_ones_own_is_the_same_run(toy: ToyProject) -> None:
     toy.run(data_root="one")
     with tarfile.open(toy.path / "conf.tar.gz", "w:gz") as archive:
@@ -83,6 +85,7 @@ def test_what_is_not_there_is_said(toy: ToyProject) -> None:
     assert loader(toy.path / "conf")["parameters"]["toy"]["rounds"] == 2
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(
     ("versioned", "sentence"), [(False, "keeps no versions"), (True, "no such version; it has none yet")]
 )

@@ -210,6 +210,7 @@ def test_mlflow_is_told_which_models_a_run_reads() -> None:
     assert _models(reads, catalog) == {"model.generator": bundled("generator")}
 
 
+@pytest.mark.slow
 def test_a_data_root_that_was_moved_logs_where_it_is(tracked: ToyProject) -> None:
     """MLflow fixes an experiment's artifact location: a moved root gets its own experiment beside the earlier one."""
     from mlflow.tracking import MlflowClient
@@ -246,6 +247,7 @@ def test_a_data_root_that_is_a_file_is_refused_in_one_sentence_without_mlflow_to
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.slow
 def test_runs_started_by_a_run_are_nested_below_it(tracked: ToyProject, monkeypatch: pytest.MonkeyPatch) -> None:
     from mlflow.tracking import MlflowClient
 
@@ -264,6 +266,7 @@ def test_runs_started_by_a_run_are_nested_below_it(tracked: ToyProject, monkeypa
     assert not (tracked.path / "child" / "mlflow.db").exists()
 
 
+@pytest.mark.slow
 def test_a_run_says_who_it_is_to_the_processes_it_starts(tracked: ToyProject, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(PARENT_RUN, raising=False)
     elsewhere = tracked.path / "records"
@@ -327,6 +330,7 @@ def test_ctrl_c_is_recorded_as_killed_and_said_in_one_sentence(tracked: ToyProje
     assert list(statuses(tracked.data).values()) == ["KILLED"]
 
 
+@pytest.mark.slow
 def test_a_run_that_was_shot_is_marked_killed_by_the_next_one(tracked: ToyProject) -> None:
     run = start(tracked)
     run.kill()

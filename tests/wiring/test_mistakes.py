@@ -149,6 +149,7 @@ COMMANDS = [  # options of `kedro run`
 ]
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(("arguments", "thing", "remedy"), COMMANDS, ids=[one[0] for one in COMMANDS])
 def test_commands(
     said: Callable[..., Told], private_reads: list[str], tmp_path: Path, arguments: str, thing: str, remedy: str
@@ -175,6 +176,7 @@ SCRIPTS = [  # public texts that the encoder cannot tell apart
 ]
 
 
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize("text", [text for _, text in SCRIPTS], ids=[name for name, _ in SCRIPTS])
 @pytest.mark.parametrize("pipeline", ["popri", "pe", "wasp"])
 def test_public_texts_in_a_script_that_the_encoder_does_not_know(

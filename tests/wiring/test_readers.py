@@ -8,6 +8,7 @@ from fedtext.wiring.readers import Reader, readers
 from tests.pipelines.conftest import configure
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("corpus", "pipeline", "found"),
     [

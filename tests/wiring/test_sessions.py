@@ -16,6 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "from_python.md"
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 
+@pytest.mark.sampled(only=("script",))
 @pytest.mark.parametrize("block", BLOCKS[:2], ids=["script", "several runs"])
 def test_the_lines_of_the_page_run_guarded_and_resumed(toy: ToyProject, block: str) -> None:
     block = block.replace("corpus", "toy").replace('"max_clients": 100', '"draws": 6')

@@ -22,6 +22,7 @@ def run(toy: ToyProject, chosen: dict[str, Any], env: str | None = None, **param
         session.run(pipeline_names=["__default__", "told"], **chosen)
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     "chosen",
     [{"from_nodes": ["tell"]}, {"node_names": ["tell"]}, {"tags": ["report"]}, {"only_missing_outputs": True}],

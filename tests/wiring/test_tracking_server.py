@@ -79,6 +79,7 @@ def test_a_server_gets_the_files_and_the_name_that_a_user_chose(toy: ToyProject,
     assert not (toy.data / "mlartifacts").exists()
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("name", ["a%20b?c", "é 1#2"])
 def test_records_lie_below_a_data_root_of_any_name(toy: ToyProject, name: str) -> None:
     done = run(toy, "--params", f"data_root=roots/{name}")
@@ -96,6 +97,7 @@ def test_a_path_is_what_sqlalchemy_reads_out_of_the_uri(name: str) -> None:
     assert make_url(database_uri(f"sqlite:///{root}/mlflow.db", root)).database == f"{root}/mlflow.db"
 
 
+@pytest.mark.slow
 def test_the_template_of_kedro_mlflow_breaks_nothing(toy: ToyProject) -> None:
     env = here() | {"FEDTEXT_TRACKING": "on"}
     subprocess.run([KEDRO, "mlflow", "init"], cwd=toy.path, env=env, check=True, capture_output=True)

@@ -51,6 +51,7 @@ def test_eight_under_replace_one_and_then_six_under_zero_out_are_refused(toy: To
     run(toy, file, epsilon=8.0, adjacency="replace_one")  # what is made is free
 
 
+@pytest.mark.sampled(only=("another order",))
 @pytest.mark.parametrize(
     "second",
     [
@@ -73,6 +74,7 @@ def test_the_same_people_in_a_second_data_root_have_spent_their_budget(
     run(toy, table(tmp_path / "others.txt", others), "others")
 
 
+@pytest.mark.slow
 def test_one_file_in_two_data_roots_is_one_data_set_in_the_report(toy: ToyProject, tmp_path: Path) -> None:
     from fedtext.datasets.run_facts import ReleaseHistoryDataset
     from fedtext.privacy.allowance import Allowance
@@ -92,6 +94,7 @@ def test_one_file_in_two_data_roots_is_one_data_set_in_the_report(toy: ToyProjec
         assert str(toy.path) not in json.dumps(total)
 
 
+@pytest.mark.slow
 def test_a_public_corpus_is_counted_in_its_data_root_alone(
     toy: ToyProject, tmp_path: Path, registry_of_the_test: Path
 ) -> None:
@@ -133,6 +136,7 @@ def test_records_of_a_data_root_that_were_removed_cost_nothing(toy: ToyProject, 
     assert len(release_history(toy.data)) == 1
 
 
+@pytest.mark.slow
 def test_other_people_may_come_to_a_data_root_that_was_deleted(toy: ToyProject, tmp_path: Path) -> None:
     run(toy, table(tmp_path / "mine.txt", TEXTS))
     shutil.rmtree(toy.data)
@@ -140,6 +144,7 @@ def test_other_people_may_come_to_a_data_root_that_was_deleted(toy: ToyProject, 
     assert "1 is spent" in refused(toy, tmp_path / "mine.txt", "other")
 
 
+@pytest.mark.slow
 def test_a_seeded_run_repeats_its_bytes_in_another_data_root_for_nothing(toy: ToyProject, tmp_path: Path) -> None:
     file = table(tmp_path / "mine.txt", TEXTS)
     for root in ("data", "other"):

@@ -90,6 +90,7 @@ def check(server: LocalSources, source: str, tmp_path: Path, kills: int, latest:
     assert pages(tmp_path / "killed") == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [8, pytest.param(20, marks=pytest.mark.slow)])
 def test_killed_again_and_again_the_same_bytes(server: LocalSources, tmp_path: Path, kills: int) -> None:
     check(server, "biorxiv", tmp_path, kills=kills, latest=4)

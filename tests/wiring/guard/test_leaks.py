@@ -85,6 +85,7 @@ def no_workers() -> Iterator[None]:
         worker.join()
 
 
+@pytest.mark.sampled(every=5)
 @pytest.mark.usefixtures("no_workers")
 @pytest.mark.parametrize("leak", RUN)
 def test_a_planted_leak_is_refused_or_not_told(
