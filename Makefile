@@ -16,7 +16,7 @@ QUICK := $(addprefix tests/,params system resuming corpora voting reporting)
 # Packages whose work is done on a GPU where there is one.
 COMPUTE := $(addprefix tests/,models generation training embedding evaluation voting)
 
-.PHONY: help setup run check test lint viz mlflow nightly gpu audit clean
+.PHONY: help setup run check touched test lint viz mlflow nightly gpu audit clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -30,6 +30,10 @@ run: $(INSTALLED)  ## the main job: about five minutes
 # The inner loop, under a minute; `make test` before handing in.
 check: $(INSTALLED) lint  ## while working: lint, and the tests that need no model
 	$(PYTEST) -m "not slow and not network" $(QUICK)
+
+# What changed since main, and what imports it directly.
+touched: $(INSTALLED)  ## while working: the tests of what you changed
+	$(PYTEST) -m "not slow and not network" $$($(BIN)/python -m tests.touched)
 
 test: $(INSTALLED) lint  ## before a change is handed in: lint, and all tests but the slow ones
 	$(PYTEST) -m "not slow and not network"
