@@ -47,3 +47,24 @@ def test_a_value_with_a_number_sign_is_not_cut() -> None:
     context = click.Context(run_command)
     given = with_lists(context, run_command.params[0], "data_root=out/é #1,a.b=x: y")
     assert given == {"data_root": "out/é #1", "a": {"b": "x: y"}}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("popri.rounds=1,popri.rounds=2", "popri.rounds 2 times"),
+        ("popri.rounds＝1", "its sign is no '='"),
+        ("popri.rounds=1,privacy.epsilon＝2", "privacy.epsilon＝2: its sign is no '='"),
+        ("corpus.description=mails,privacy.epsilon ＝ 2", "its sign is no '='"),
+    ],
+)
+def test_a_parameter_is_given_once_and_by_a_sign_that_is_read(given: str, said: str) -> None:
+    with pytest.raises(click.UsageError) as refused:
+        with_lists(click.Context(run_command), run_command.params[0], given)
+    assert said in refused.value.message
+
+
+def test_a_description_may_speak_of_signs() -> None:
+    context = click.Context(run_command)
+    given = with_lists(context, run_command.params[0], "corpus.description=proofs that a＝b,popri.rounds=2")
+    assert given == {"corpus": {"description": "proofs that a＝b"}, "popri": {"rounds": 2}}

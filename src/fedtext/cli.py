@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from copy import copy
 from typing import Any
 
@@ -27,6 +28,9 @@ from fedtext.wiring.config import ProjectConfigLoader, active_data_root, loader_
 from fedtext.wiring.session import check_pipelines
 
 NAME_AND_VALUE = re.compile(r"\s*[\w.\-]+\s*=")
+LOOKALIKE = re.compile(
+    r"\s*[\w\-]+(?:\.[\w\-]+)*\s*[\uff1d\ufe66\u207c\u208c\ua78a\u30a0\u2550]"
+)  # as input methods write it
 PACKAGE = "fedtext"
 
 
@@ -36,7 +40,8 @@ def with_lists(context: click.Context, option: click.Parameter, value: Any) -> A
     `NAME=` is an empty text and not null, so that an unset variable is not taken for none.
 
     Raises:
-        UsageError: the first item has no name, or a value is not valid YAML.
+        UsageError: the first item has no name, a name is given twice or with another sign than `=`, or a value is not
+            valid YAML.
     """
     if not isinstance(value, str) or not value:
         return value or {}
@@ -46,8 +51,13 @@ def with_lists(context: click.Context, option: click.Parameter, value: Any) -> A
             items.append(part.strip())
         else:
             items[-1] += f",{part}"
+    if signs := [part.strip() for part in value.split(",") if LOOKALIKE.match(part)]:
+        context.fail(f"--params {signs[0]}: its sign is no '=' but looks like one: write NAME=VALUE")
     if not NAME_AND_VALUE.match(items[0]):
         context.fail(f"--params {items[0]}: give NAME=VALUE, as popri.rounds=3")
+    names = Counter(item.partition("=")[0].strip() for item in items)
+    if twice := [name for name, times in names.items() if times > 1]:
+        context.fail(f"--params gives {twice[0]} {names[twice[0]]} times: give it once")
     try:
         return OmegaConf.to_container(OmegaConf.from_dotlist([_quoted(item) for item in items]))
     except (yaml.YAMLError, OmegaConfBaseException):

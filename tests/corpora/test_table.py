@@ -264,7 +264,7 @@ def test_utf16_is_not_utf8(tmp_path):
 @pytest.mark.parametrize(
     ("suffix", "rows"),
     [
-        ("csv", "row 1 is the header; rows 3, 5, 6, 7, 8, ..."),  # as a spreadsheet shows them
+        ("csv", "rows 3, 5, 6, 7, 8, ... of the sheet, whose row 1 is the header"),  # as a spreadsheet shows them
         ("parquet", "rows 2, 4, 5, 6, 7, ..."),
         ("jsonl", "lines 2, 4, 5, 6, 7, ..."),
     ],
@@ -283,12 +283,12 @@ def test_a_text_that_is_no_text(tmp_path, suffix, rows):
 
 
 def test_lines_of_json_are_counted_with_blank_ones(tmp_path):
-    refused(raw(tmp_path / "a.jsonl", b'{"text":"one"}\n\n{"text":""}\n'), "empty text (lines 3)")
+    refused(raw(tmp_path / "a.jsonl", b'{"text":"one"}\n\n{"text":""}\n'), "empty text (line 3): fix or delete it")
 
 
 def test_a_missing_client_id(tmp_path):
     corpus = write(tmp_path / "a.csv", {"text": [SECRET, "b", "c"], "client_id": ["x", None, "y"]})
-    refused(corpus, "column 'client_id'", "no id (row 1 is the header; rows 3)")
+    refused(corpus, "column 'client_id'", "no id (row 3 of the sheet, whose row 1 is the header)")
 
 
 def test_one_client(tmp_path):
@@ -300,9 +300,7 @@ def test_one_row_is_not_blamed_on_a_column_that_is_not_there(tmp_path):
     refused(write(tmp_path / "a.csv", {"text": [SECRET]}), "a.csv holds one row only", "more texts")
 
 
-@pytest.mark.parametrize(
-    "content", ["text,client_id\na,b\nc,d,{secret}\n", "text,client_id\n{secret},b,c\nd,e,f\n", 'text\n"{secret}\n']
-)
+@pytest.mark.parametrize("content", ["text,client_id\na,b\nc,d,{secret}\n", "text,client_id\n{secret},b,c\nd,e,f\n"])
 def test_ragged_csv(tmp_path, content):
     refused(raw(tmp_path / "a.csv", content.format(secret=SECRET).encode()), "a.csv is not valid CSV", "quote texts")
 
@@ -311,7 +309,7 @@ def test_broken_json_lines(tmp_path):
     good = json.dumps({"text": "fine"})
     refused(raw(tmp_path / "a.jsonl", f'{good}\n{{"text": {SECRET}\n'.encode()), "a.jsonl, line 2: not valid JSON")
     refused(raw(tmp_path / "a.jsonl", f'{good}\n"{SECRET}"\n'.encode()), "a.jsonl, line 2: not a JSON object")
-    refused(raw(tmp_path / "a.jsonl", f'{good}\n{{"text": "{SECRET} \\ud800"}}\n'.encode()), "surrogate", "(lines 2)")
+    refused(raw(tmp_path / "a.jsonl", f'{good}\n{{"text": "{SECRET} \\ud800"}}\n'.encode()), "surrogate", "(line 2)")
     for endless in ("9" * 5000, "[" * 100_000):
         refused(
             raw(tmp_path / "a.jsonl", f'{good}\n{{"text": {endless}'.encode()), "a.jsonl, line 2: a number too long"
@@ -368,7 +366,7 @@ def test_several_columns_make_one_code_and_an_absent_part_none(tmp_path, suffix)
 def test_a_tab_within_a_part_is_refused(tmp_path):
     tabbed = {**REVIEWS, "category": ["food", "fo\tod", "spa", "spa"]}
     corpus = write(tmp_path / "r.jsonl", tabbed).model_copy(update={"code_columns": ("category", "stars")})
-    refused(corpus, "column 'category'", "a TAB, which stands between parts (lines 2)")
+    refused(corpus, "column 'category'", "a TAB, which stands between parts (line 2)")
 
 
 @pytest.mark.parametrize(
@@ -406,4 +404,47 @@ def test_a_silo_that_is_no_unicode_text_is_refused(tmp_path):
     corpus = write(tmp_path / "a.jsonl", {"text": ["one", "two"], "silo": ["north", "south"]})
     content = Path(corpus.path).read_text().replace("south", "\\ud83d")
     Path(corpus.path).write_text(content)
-    refused(corpus, "silo: half a surrogate pair, not Unicode text (lines 2)")
+    refused(corpus, "silo: half a surrogate pair, not Unicode text (line 2)")
+
+
+@pytest.mark.parametrize("nothing", ["\u200b", "\u00a0\u3000", "\u200b \u00a0\u2060", "\ufeff", "\u2800", "\u3164\t"])
+def test_a_text_that_shows_nothing_is_empty(tmp_path, nothing):
+    refused(write(tmp_path / "a.csv", {"text": ["one", nothing, "two"]}), "empty text (row 3 of")
+    corpus = write(tmp_path / "b.csv", {"text": ["one", "two"], "client_id": ["x", nothing]})
+    refused(corpus, "column 'client_id': no id (row 3 of")
+    labelled = write(tmp_path / "c.csv", {"text": ["one", "two"], "label": ["x", nothing]})
+    assert read_table(labelled)["label"].tolist() == ["x", None]
+
+
+@pytest.mark.parametrize("text", ["\u200bone", "👩\u200d🚀", "\u0627\u200c", "\ue000"])
+def test_characters_without_a_width_may_be_in_a_text(tmp_path, text):
+    assert read_table(write(tmp_path / "a.csv", {"text": ["one", text]}))["text"].tolist() == ["one", text]
+
+
+def test_joined_files_are_not_a_record_of_column_names(tmp_path):
+    one = f"client_id,text\nx,{SECRET}\ny,b\n"
+    refused(raw(tmp_path / "a.csv", (one + one).encode()), "has its header again (row 4 of the sheet", "delete it")
+    three = one + one + one
+    refused(raw(tmp_path / "b.csv", three.encode()), "(rows 4, 7 of the sheet")
+
+
+def test_a_row_may_hold_a_column_s_name(tmp_path):
+    assert len(read_table(raw(tmp_path / "a.csv", b"client_id,text\nx,text\nclient_id,b\n"))) == 2
+
+
+@pytest.mark.parametrize("before", [0, 1, 7])
+def test_a_quote_that_is_never_closed_is_named_by_the_row_of_the_sheet(tmp_path, before):
+    rows = "".join(f"{SECRET} {i}\n" for i in range(before))
+    refused(
+        raw(tmp_path / "a.csv", f'text\n{rows}"open\nb\nc\n'.encode()), f"opens in row {before + 2} is never closed"
+    )
+
+
+@pytest.mark.parametrize("first", ["# exported on Monday", "#", "Messages", "# a, b"])
+def test_what_stands_before_the_names_of_the_columns_is_to_be_deleted(tmp_path, first):
+    refused(raw(tmp_path / "a.csv", f"{first}\nclient_id,text,date\nx,{SECRET},2020\n".encode()), "names no columns")
+
+
+@pytest.mark.parametrize("ids", [["a"], {"id": "a"}, []])
+def test_an_id_is_one_value(tmp_path, ids):
+    refused(write(tmp_path / "a.jsonl", {"text": ["one", "two"], "client_id": ["x", ids]}), "not one (line 2)")

@@ -88,7 +88,7 @@ def test_impossible_parameters_are_refused_before_anything_is_written(
         ("text\nfür alle\n".encode("latin-1"), ["mine.csv, line 2, byte 2: not UTF-8"]),
         (
             b"text,label\nsome words,a\n ,b\n,c\n",
-            ["column 'text': empty text (row 1 is the header; rows 3, 4)"],
+            ["column 'text': empty text (rows 3, 4 of the sheet, whose row 1 is the header)"],
         ),
     ],
 )

@@ -17,12 +17,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.system.errors import InputError, did_you_mean
-from fedtext.system.missing import nullable
+from fedtext.system.missing import is_blank, nullable
 
 # Default column name of each field of Corpus; all columns but that of the text may be absent.
 USUAL = {
@@ -185,7 +186,7 @@ def digest_names(*columns: Sequence[str | None]) -> list[str]:
 def optional(table: pd.DataFrame, column: str, as_text: Callable[[object], str]) -> list[str | None]:
     """Return the column's values as text, with None for missing ones and for a missing column."""
     values = nullable(table[column]) if column in table.columns else [None] * len(table)
-    return [None if value is None or not str(value).strip() else as_text(value) for value in values]
+    return [None if value is None or is_blank(str(value)) else as_text(value) for value in values]
 
 
 def name_of(value: object) -> str:
@@ -205,8 +206,19 @@ def validate_values(values: pd.Series, wrong: Callable[[object], bool], where: s
     """Raise ValueError if any value is `wrong`; the message has the place `where`, the fault `what` and the rows."""
     rows = [row for row, value in values.items() if wrong(value)]
     if rows:
-        named = ", ".join(map(str, rows[:ROWS_NAMED])) + (", ..." if len(rows) > ROWS_NAMED else "")
-        raise InputError(f"{where}: {what} ({values.index.name} {named}): fix or delete them")
+        raise InputError(f"{where}: {what} ({rows_named(rows, str(values.index.name))}): fix or delete {_them(rows)}")
+
+
+def rows_named(rows: Sequence[Any], counted: str) -> str:
+    """Return the first of `rows` in words, by what is `counted`, such as `row` or `row of the sheet`."""
+    many = len(rows) > 1
+    noun, _, how = counted.partition(" ")
+    named = ", ".join(map(str, rows[:ROWS_NAMED])) + (", ..." if len(rows) > ROWS_NAMED else "")
+    return f"{noun}{'s' if many else ''} {named}" + (f" {how}" if how else "")
+
+
+def _them(rows: Sequence[Any]) -> str:
+    return "them" if len(rows) > 1 else "it"
 
 
 def _half_surrogate(text: object) -> bool:

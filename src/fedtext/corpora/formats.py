@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from fedtext.corpora.columns import Chooser, other_delimiter
+from fedtext.corpora.columns import Chooser, other_delimiter, rows_named
 from fedtext.system.errors import InputError
 
 BOM = b"\xef\xbb\xbf"
-IN_SHEET, IN_LINES, IN_TABLE = "row 1 is the header; rows", "lines", "rows"
+IN_SHEET, IN_LINES, IN_TABLE = "row of the sheet, whose row 1 is the header", "line", "row"  # what is counted
+
+_UNCLOSED = re.compile(r"EOF inside string starting at row (\d+)")  # counted from 0
 
 
 class JsonError(InputError):
@@ -43,11 +46,29 @@ def read_csv(path: Path, choose: Chooser) -> pd.DataFrame:
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         if mark := other_delimiter(_first_line(path)):
             raise InputError(f"{path} seems to be separated by {mark}: write the file with commas") from None
-        reason = str(error).removeprefix("Error tokenizing data. C error: ").strip()
-        raise InputError(f"{path} is not valid CSV ({reason}): quote texts that hold commas or line breaks") from None
+        raise InputError(f"{path} {_not_csv(str(error), _first_line(path))}") from None
     names = rows.iloc[0].tolist()
     sheet = pd.RangeIndex(1, len(rows) + 1, name=IN_SHEET)  # as a spreadsheet shows it, but for blank lines
-    return rows.set_axis(sheet).iloc[1:].set_axis(names, axis="columns")[choose(names)]
+    table = rows.set_axis(sheet).iloc[1:].set_axis(names, axis="columns")
+    _validate_one_header(path, table, names)
+    return table[choose(names)]
+
+
+def _not_csv(error: str, first_line: str) -> str:
+    """Return why pandas could not read a CSV file, and the remedy, without any of the file's content."""
+    if opened := _UNCLOSED.search(error):
+        return f"is not valid CSV: a quote that opens in row {int(opened[1]) + 1} is never closed: close it"
+    reason = error.removeprefix("Error tokenizing data. C error: ").strip()
+    if first_line.startswith("#") or (reason.startswith("Expected 1 fields in line 2") and "," not in first_line):
+        return f"has a first line that names no columns ({reason}): delete what stands before the line of their names"
+    return f"is not valid CSV ({reason}): quote texts that hold commas or line breaks"
+
+
+def _validate_one_header(path: Path, table: pd.DataFrame, names: Sequence[str]) -> None:
+    """Raise ValueError if a later row is the header again: two files were joined, and it would be a record."""
+    if len(names) > 1 and (again := table.index[(table.to_numpy() == names).all(axis=1)].tolist()):
+        where = rows_named(again, IN_SHEET)
+        raise InputError(f"{path} has its header again ({where}), as if files were joined: delete it there")
 
 
 def read_parquet(path: Path, choose: Chooser) -> pd.DataFrame:

@@ -32,7 +32,7 @@ from fedtext.corpora.records import SILO_COLUMN
 from fedtext.params.corpus import ClientIds, Corpus
 from fedtext.params.task import BETWEEN_PARTS, joined
 from fedtext.system.errors import InputError, MissingFileError
-from fedtext.system.missing import missing
+from fedtext.system.missing import is_blank, missing
 
 COPIED = 0.2  # share of public texts that may stand in the private table by chance: short answers, boilerplate
 FEWEST = 10  # different texts of a private table
@@ -65,6 +65,21 @@ def read_table(params: Corpus) -> pd.DataFrame:
             "column by corpus.client_column, or set corpus.client_column=null if each row is a client of its own"
         )
     return records
+
+
+def validate_header(params: Corpus, path: Path) -> None:
+    """Raise ValueError if the file's head lacks columns that `read_table` will ask for; no row is read.
+
+    A head that cannot be read is left to `read_table`, which says why.
+    """
+    if names := column_names(path):
+        named = {field: column for field in USUAL if (column := getattr(params, field)) is not None}
+        in_every_row = path.suffix.lower() != ".jsonl"  # there the first line need not have what may be absent
+        fields = [field for field in named if in_every_row or field in ("text_column", "client_column")]
+        if params.code_columns and in_every_row:
+            fields.remove("label_column")
+            chosen_codes(params.code_columns, path, names)
+        chosen_columns(named, fields, path, names)
 
 
 def validate_texts(records: pd.DataFrame, path: str, text_column: str) -> None:
@@ -180,7 +195,7 @@ def _texts(named: Mapping[str, str], table: pd.DataFrame, path: Path) -> list[st
     texts = table[named["text_column"]]
     where = f"{path}, column '{named['text_column']}'"
     validate_values(
-        texts, lambda text: missing(text) or (isinstance(text, str) and not text.strip()), where, "empty text"
+        texts, lambda text: missing(text) or (isinstance(text, str) and is_blank(text)), where, "empty text"
     )
     validate_values(texts, lambda text: not isinstance(text, str), where, "a value that is not text")
     return texts.tolist()
@@ -189,7 +204,8 @@ def _texts(named: Mapping[str, str], table: pd.DataFrame, path: Path) -> list[st
 def _names(column: str, table: pd.DataFrame, path: Path, mode: ClientIds) -> list[str]:
     """Return the ids of clients or of silos in a column, one in every row."""
     ids, where = table[column], f"{path}, column '{column}'"
-    validate_values(ids, lambda one: missing(one) or not str(one).strip(), where, "no id")
+    validate_values(ids, lambda one: missing(one) or is_blank(str(one)), where, "no id")
+    validate_values(ids, lambda one: isinstance(one, list | tuple | dict), where, "several ids or none, not one")
     names = [name_of(one) for one in ids]
     validate_unicode({column: names}, path, table.index)
     return client_ids(names, mode, where)

@@ -7,6 +7,7 @@ functions and not with pandas.
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 import pandas as pd
@@ -20,3 +21,12 @@ def missing(value: object) -> bool:
 def nullable(column: pd.Series) -> list[Any]:
     """Return the column's values, with None for missing ones."""
     return [None if missing(value) else value for value in column.tolist()]
+
+
+BLANK = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})  # Unicode's spaces, controls and characters without a width
+FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and signs that show nothing
+
+
+def is_blank(text: str) -> bool:
+    """Return whether `text` shows nothing to a reader."""
+    return all(unicodedata.category(one) in BLANK or one in FILLERS for one in text)

@@ -25,6 +25,7 @@ from fedtext.corpora.published.readers import (
 )
 from fedtext.params.corpus import PUBLISHED_NAMES, Corpus, PublishedName
 from fedtext.system.errors import InputError, MissingFileError
+from fedtext.system.missing import is_blank
 
 Reader = Callable[[Path], Iterator[Row]]
 OWN_COLUMNS = ("client_column", "label_column", "date_column", "silo_column")  # a published form has columns of its own
@@ -64,7 +65,7 @@ def read_published(params: Corpus, readers: Mapping[PublishedName, Reader] = REA
         raise format_error(path, error, f"corpus.source={name}", PUBLISHED[name].form) from None
     owners, texts, labels, dates = (list(column) for column in zip(*rows, strict=True))
     numbers = pd.RangeIndex(1, len(rows) + 1, name="records")
-    validate_values(pd.Series(texts, numbers), lambda text: not str(text).strip(), str(path), "empty text")
+    validate_values(pd.Series(texts, numbers), lambda text: is_blank(str(text)), str(path), "empty text")
     owners = named_owners(owners, digest_names(texts, labels, dates), params.client_ids, str(path))
     if len(set(owners)) < 2:
         raise InputError(f"{path} has the texts of one client ({PUBLISHED[name].unit}) only: give a file of more")

@@ -12,11 +12,11 @@ from typing import Any, cast
 from kedro.pipeline import Pipeline
 
 from fedtext.corpora.classes import check_classes
-from fedtext.corpora.clients import existing_list
+from fedtext.corpora.clients import declared_number, existing_list
 from fedtext.corpora.preferences import existing_pairs
 from fedtext.corpora.public import public_prompts
 from fedtext.corpora.published.loader import existing_published
-from fedtext.corpora.table import existing_table, read_public_table
+from fedtext.corpora.table import existing_table, read_public_table, validate_header
 from fedtext.params import words
 from fedtext.params.corpus import Corpus
 from fedtext.params.privacy import Privacy
@@ -36,6 +36,8 @@ def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None
     corpus, privacy = Corpus.model_validate(parameters["corpus"]), Privacy.model_validate(parameters["privacy"])
     if found & OF_OWN_TEXT:
         _check_private(corpus)
+        if not corpus.is_public and privacy.enrolment is None:
+            declared_number(corpus, privacy)
     if Reader.PAIRS in found:
         existing_pairs(corpus)
     if Reader.PROMPTS in found and corpus.public_path is not None:
@@ -57,7 +59,7 @@ def _check_private(corpus: Corpus) -> None:
             raise InputError(
                 "corpus.path is not set: corpus.source 'table' needs corpus.path=FILE, CSV, Parquet or JSON Lines"
             )
-        existing_table(corpus.path, "corpus.path")
+        validate_header(corpus, existing_table(corpus.path, "corpus.path"))
     elif corpus.has_path:
         existing_published(corpus)
     elif corpus.source == "snapshot" and (corpus.snapshot is None or corpus.config is None):

@@ -46,6 +46,7 @@ from fedtext.wiring.config import (
 )
 from fedtext.wiring.console import echo
 from fedtext.wiring.guard.catalog import dataset_classes, named_credentials
+from fedtext.wiring.hooks.command import leaves
 from fedtext.wiring.hooks.named_files import check_named_files
 from fedtext.wiring.hooks.tracking import tracking_is_on
 from fedtext.wiring.made_with import client_description
@@ -263,6 +264,14 @@ def check_guarded(runner: str, pipeline: Pipeline, catalog: DataCatalog) -> None
         raise RunRefusedError(f"{name} guards no node, and {private[0]} is private: {RUNNERS}")
 
 
+def _names_inside(name: str, value: Any) -> Iterator[str]:
+    """Yield a sentence for each parameter's name that stands after a comma in the value of another parameter."""
+    said = value if isinstance(value, list | tuple) else str(value).split(",")[1:]
+    for word in {str(one).strip() for one in said}:
+        if "." in word and value_at(active_parameters(), word) is not None:
+            yield f"{word} has no value, so it would be part of {name}: write {word}=VALUE, or leave it out"
+
+
 def check_versions(wanted: Mapping[str, str], catalog: DataCatalog) -> None:
     """Check that every version that the command line names is there.
 
@@ -330,8 +339,10 @@ def check_names(given: Mapping[str, Any]) -> None:
     """Check that every parameter of the command line is one that some pipeline or the configuration uses.
 
     Raises:
-        RunRefusedError: One is not; it would have been ignored.
+        RunRefusedError: One is not, and would have been ignored; or a name without a value became part of a text.
     """
+    if swallowed := [fault for name, value in leaves(given) for fault in _names_inside(name, value)]:
+        raise refusal_for("parameters have no value:", swallowed)
     known: dict[str, Any] = dict(active_loader()["globals"])
     for asked in set().union(*(pipeline.inputs() for pipeline in pipelines.values())):
         if asked.startswith("params:"):
