@@ -54,6 +54,8 @@ class Served:
         refuses_several: Whether a request for more than one response is an error.
         form: The text around a response.
         routes: What it serves beside the models.
+        raw: What it sends in place of every answer: content type and bytes.
+        raw_models: The same in place of its list of models.
         asked: Route, body and key of every request for text.
     """
 
@@ -65,6 +67,8 @@ class Served:
     refuses_several: bool = False
     form: str = "{}"
     routes: tuple[str, ...] = ("/v1/completions", "/v1/chat/completions")
+    raw: tuple[str, bytes] | None = None
+    raw_models: tuple[str, bytes] | None = None
     asked: list[tuple[str, dict[str, Any], str]] = field(default_factory=list)
     url: str = ""
     busiest: int = 0
@@ -119,7 +123,9 @@ def serving(served: Served) -> Iterator[Served]:
             listed = [
                 {"id": name, "object": "model", "created": int(time.time()), "owned_by": "us"} for name in served.models
             ]
-            if self.path == "/v1/models":
+            if self.path == "/v1/models" and served.raw_models:
+                self._send_bytes(200, {"Content-Type": served.raw_models[0]}, served.raw_models[1])
+            elif self.path == "/v1/models":
                 self._send(
                     200, {}, {"object": "list", "data": [{**one, "root": f"/weights/{one['id']}"} for one in listed]}
                 )
@@ -136,7 +142,11 @@ def serving(served: Served) -> Iterator[Served]:
             time.sleep(served.delay)
             with served.lock:
                 served.busy -= 1
-            self._send(*served.answer(self.path, body, self._key()))
+            status, headers, content = served.answer(self.path, body, self._key())
+            if served.raw:
+                self._send_bytes(200, {"Content-Type": served.raw[0]}, served.raw[1])
+            else:
+                self._send(status, headers, content)
 
         def _key(self) -> str:
             return (self.headers["Authorization"] or "").removeprefix("Bearer ")
@@ -149,14 +159,12 @@ def serving(served: Served) -> Iterator[Served]:
             return False
 
         def _send(self, status: int, headers: dict[str, str], content: dict[str, Any]) -> None:
-            told = json.dumps(content).encode()
+            self._send_bytes(status, {**headers, "Content-Type": "application/json"}, json.dumps(content).encode())
+
+        def _send_bytes(self, status: int, headers: dict[str, str], told: bytes) -> None:
             try:
                 self.send_response(status)
-                for name, value in {
-                    **headers,
-                    "Content-Type": "application/json",
-                    "Content-Length": str(len(told)),
-                }.items():
+                for name, value in {**headers, "Content-Length": str(len(told))}.items():
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(told)

@@ -146,6 +146,9 @@ COMMANDS = [  # options of `kedro run`
     ("--params popri.sampler.temperature=1e-39", "popri.sampler.temperature is 1e-39", "greater than or equal to"),
     ("--params partition.alpha=.inf", "partition.alpha is inf", "finite number"),
     ("--params privacy.epsilon=.inf", "privacy.epsilon is inf", "infinity protects nobody"),
+    ("--params popri.seed=1,popri.seed=2", "popri.seed 2 times", "give it once"),
+    ("--params corpus.description=mails,privacy.epsilon", "privacy.epsilon has no value", "write privacy.epsilon="),
+    ("--params popri.seed=3,privacy.delta,popri.rounds=1", "privacy.delta has no value", "write privacy.delta="),
 ]
 
 
@@ -358,6 +361,10 @@ FILES = [  # name, content, further parameters, thing, remedy, whether the priva
     ("mine.csv", "text\n", "", "mine.csv holds no rows", "give a file", True),
     ("mine.csv", texts(10), "privacy.population=4", "privacy.population is 4", "raise the share", False),
     ("mine.csv", texts(60), "corpus.public_path=/no.csv", "corpus.public_path /no.csv", "check the path", False),
+    ("mine.csv", texts(60), "privacy.population=null", "privacy.population is not set", "Give privacy.population", False),
+    ("mine.csv", texts(60), "privacy.epsilon=4,privacy.total_epsilon=1", "total_epsilon is 1, below", "raise", False),
+    ("mine.csv", texts(60), "corpus.client_column=owner", "no column 'owner'", "corpus.client_column", False),
+    ("mine.csv", "body,id\na,b\nc,d\n", "", "no column 'text' among its 2", "set corpus.text_column", False),
 ]
 TABLES = [
     ("mine.xlsx", "x", "", "unknown suffix '.xlsx'", "use one of .csv, .parquet, .jsonl"),

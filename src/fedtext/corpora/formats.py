@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from fedtext.corpora.columns import Chooser, other_delimiter, rows_named
+from fedtext.corpora.columns import HEADINGS, Chooser, other_delimiter, rows_named
 from fedtext.system.errors import InputError
 
 BOM = b"\xef\xbb\xbf"
@@ -59,7 +59,8 @@ def _not_csv(error: str, first_line: str) -> str:
     if opened := _UNCLOSED.search(error):
         return f"is not valid CSV: a quote that opens in row {int(opened[1]) + 1} is never closed: close it"
     reason = error.removeprefix("Error tokenizing data. C error: ").strip()
-    if first_line.startswith("#") or (reason.startswith("Expected 1 fields in line 2") and "," not in first_line):
+    one_word = "," not in first_line and first_line.strip().casefold() not in HEADINGS
+    if first_line.startswith("#") or (one_word and reason.startswith("Expected 1 fields in line 2")):
         return f"has a first line that names no columns ({reason}): delete what stands before the line of their names"
     return f"is not valid CSV ({reason}): quote texts that hold commas or line breaks"
 

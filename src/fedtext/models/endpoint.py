@@ -36,6 +36,14 @@ class EndpointError(FedtextError, OSError):
     """An endpoint that does not serve the model; the message is one sentence with its address and a remedy."""
 
 
+class NotOfTheApiError(ValueError):
+    """An answer that arrived whole and is not of OpenAI's API, such as a web page."""
+
+
+# What the client's library raises for an answer that it cannot read: it tests neither form nor type.
+UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError, NotOfTheApiError)
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """One model of one server.
@@ -125,6 +133,12 @@ class Endpoint:
 
         if (refusal := own_refusal(error)) is not None:
             return refusal
+        if isinstance(error, UNREADABLE):
+            what = "is no answer of OpenAI's API" if isinstance(error, NotOfTheApiError) else "is cut off or damaged"
+            return EndpointError(
+                f"{self}: what came back {what}: correct the address, which mostly ends in /v1, or look into the "
+                "log of the server and of what stands before it"
+            )
         said = self._message(error)
         if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
             what = f"the key in {self.api_key_env}" if self.key else f"requests without a key in {self.api_key_env}"
@@ -174,9 +188,13 @@ def _described(endpoint: Endpoint) -> str:
 
     try:
         listed: list[Any] = list(endpoint.client().models.list())
+        if not all(isinstance(getattr(model, "id", None), str) for model in listed):
+            raise NotOfTheApiError
     except openai.NotFoundError:
         return ""
-    except openai.APIError as error:
+    except (AttributeError, TypeError):  # of a page that the library took for a list of models
+        raise endpoint.as_user_error(NotOfTheApiError()) from None
+    except (openai.APIError, *UNREADABLE) as error:
         raise endpoint.as_user_error(error) from None
     found = next((model for model in listed if model.id == endpoint.model), None)
     if found is None:

@@ -87,15 +87,6 @@ class Privacy(Parameters):
         return self.model_dump_json(exclude={"holders"} if self.holders is None else None)
 
     @model_validator(mode="after")
-    def _total_pays_for_one_run(self) -> Self:
-        if self.total_epsilon is not None and self.total_epsilon < self.epsilon:
-            raise InputError(
-                f"privacy.total_epsilon is {self.total_epsilon:g}, below privacy.epsilon {self.epsilon:g}: all "
-                "releases together may cost less than this run alone; lower the one or raise the other"
-            )
-        return self
-
-    @model_validator(mode="after")
     def _population_is_told_once(self) -> Self:
         if self.enrolment is not None and self.population is not None:
             raise InputError(

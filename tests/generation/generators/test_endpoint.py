@@ -247,3 +247,39 @@ def test_a_model_that_only_reasons_is_named_with_the_remedy() -> None:
         pytest.raises(EndpointError, match=r"'tiny' at .* reasons and does not answer within max_new_tokens \(12\)"),
     ):
         write(generator(served), chat=True)
+
+
+PAGE = ("text/html", b"<html><body>Sign in to the network</body></html>")
+CUT = ("application/json", b'{"id": "x", "choices": [{"index": 0, "message": {"role": "assist')
+NOT_UTF8 = ("application/json", b'{"id": "\xff\xfe"}')
+NULL = ("application/json", b"null")
+NO_CHOICES = ("application/json", b'{"id": "x", "choices": null}')
+EMPTY_CHOICE = ("application/json", b'{"id": "x", "choices": [{"index": 0}]}')
+A_LIST = ("application/json", b"[1, 2]")
+
+
+@pytest.mark.parametrize("chat", [False, True])
+@pytest.mark.parametrize("raw", [PAGE, CUT, NOT_UTF8, NULL, NO_CHOICES, EMPTY_CHOICE, A_LIST])
+def test_an_answer_of_another_form_is_one_sentence(raw: tuple[str, bytes], chat: bool) -> None:
+    with serving(Served(raw=raw)) as served, pytest.raises(EndpointError) as refused:
+        write(generator(served), chat=chat)
+    assert str(refused.value).startswith(f"endpoint 'tiny' at {served.url}: what came back is")
+    assert "correct the address" in str(refused.value)
+    assert "Sign in" not in str(refused.value)
+
+
+@pytest.mark.parametrize("raw", [PAGE, CUT, NULL, A_LIST, ("application/json", b'{"data": ["tiny"]}')])
+def test_a_list_of_models_of_another_form_is_one_sentence(raw: tuple[str, bytes]) -> None:
+    with serving(Served(raw_models=raw)) as served, pytest.raises(EndpointError, match="what came back is"):
+        Endpoint(served.url, "tiny").check()
+
+
+def test_an_endless_answer_names_the_limit_that_the_server_ignores() -> None:
+    with serving(Served(form="{}" + "x " * 5000)) as served, pytest.raises(EndpointError, match="ignores max_tokens"):
+        write(generator(served))
+
+
+def test_null_for_an_answer_s_words_is_an_empty_text() -> None:
+    raw = ("application/json", b'{"id": "x", "choices": [{"index": 0, "message": {"role": "a", "content": null}}]}')
+    with serving(Served(raw=raw)) as served:
+        assert write(generator(served), responses=1, chat=True) == [[""], [""], [""]]

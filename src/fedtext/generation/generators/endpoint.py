@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fedtext.models.endpoint import Endpoint, EndpointError
+from fedtext.models.endpoint import UNREADABLE, Endpoint, EndpointError, NotOfTheApiError
 from fedtext.models.endpoint_retries import with_retries
 from fedtext.models.generator import Framing
 from fedtext.models.language_model import Tokenizer
@@ -50,6 +50,7 @@ def without_reasoning(answer: str) -> str:
     return "" if _OPENS.match(answer) else answer
 
 
+LONGEST_TOKEN = 128  # characters; those of known tokenizers, runs of spaces included
 LARGEST_SEED = 2**31  # servers keep a seed in 32 bits, with a sign
 
 
@@ -180,10 +181,15 @@ class EndpointGenerator:
                         raise
                     texts = sent(request, 1, seed)  # raises again if the number was not the cause
                     together.clear()
-            except openai.APIError as error:
+            except (openai.APIError, *UNREADABLE) as error:
                 raise self.endpoint.as_user_error(error) from None
             if not texts:
                 raise EndpointError(f"{self.endpoint} answers without any text: look into its log")
+            if any(len(text) > LONGEST_TOKEN * sampler.max_new_tokens for text in texts):
+                raise EndpointError(
+                    f"{self.endpoint} answers with far more than the {sampler.max_new_tokens} tokens that it was asked "
+                    "for: it ignores max_tokens; set a limit in the server, or take another one"
+                )
             return texts
 
         return ask
@@ -192,15 +198,28 @@ class EndpointGenerator:
 def _answered(client: OpenAI, request: str, settings: dict[str, Any]) -> list[str]:
     messages: Any = [{"role": "user", "content": request}]
     answer = client.chat.completions.create(messages=messages, **settings)
-    return [_answer_in(choice.message) for choice in answer.choices]
+    return [_answer_in(choice.message) for choice in _choices_of(answer, "message")]
 
 
 def _answer_in(message: Any) -> str:
     """Return the message's answer, or a mark for reasoning alone, which servers put under one of two names."""
     reasoned = any(getattr(message, name, None) for name in ("reasoning_content", "reasoning"))
-    return message.content or (ALONE if reasoned else "")
+    content = getattr(message, "content", None)
+    return content if isinstance(content, str) and content else (ALONE if reasoned else "")
 
 
 def _continued(client: OpenAI, request: str, settings: dict[str, Any]) -> list[str]:
     answer = client.completions.create(prompt=request, **settings)
-    return [choice.text or "" for choice in answer.choices]
+    return [choice.text or "" for choice in _choices_of(answer, "text")]
+
+
+def _choices_of(answer: Any, part: str) -> list[Any]:
+    """Return the choices of an answer, each of which has the `part`.
+
+    Raises:
+        NotOfTheApiError: It is of another form: the client's library takes any page for an answer.
+    """
+    choices = getattr(answer, "choices", None)
+    if not isinstance(choices, list) or any(getattr(choice, part, None) is None for choice in choices):
+        raise NotOfTheApiError
+    return choices

@@ -36,8 +36,8 @@ def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None
     corpus, privacy = Corpus.model_validate(parameters["corpus"]), Privacy.model_validate(parameters["privacy"])
     if found & OF_OWN_TEXT:
         _check_private(corpus)
-        if not corpus.is_public and privacy.enrolment is None:
-            declared_number(corpus, privacy)
+        if not corpus.is_public:
+            _check_declaration(corpus, privacy)
     if Reader.PAIRS in found:
         existing_pairs(corpus)
     if Reader.PROMPTS in found and corpus.public_path is not None:
@@ -51,6 +51,17 @@ def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None
             declared = parameters.get(group)
             labels = words(declared.get("labels") or ()) if isinstance(declared, Mapping) else ()
             check_classes(corpus, cast(Sequence[str], labels), f"{group}.labels")
+
+
+def _check_declaration(corpus: Corpus, privacy: Privacy) -> None:
+    """Check what a private corpus must declare, before a row of it is read."""
+    if privacy.enrolment is None:
+        declared_number(corpus, privacy)
+    if privacy.total_epsilon is not None and privacy.total_epsilon < privacy.epsilon:
+        raise InputError(
+            f"privacy.total_epsilon is {privacy.total_epsilon:g}, below privacy.epsilon {privacy.epsilon:g}: all "
+            "releases together may cost less than this run alone; raise the one, or lower the other"
+        )
 
 
 def _check_private(corpus: Corpus) -> None:
