@@ -160,6 +160,15 @@ def test_an_algorithm_that_trains_is_refused_an_endpoint_before_it_is_asked() ->
     check_trained(Pipeline([node(only_ask, "generator", "x"), node(train, "local", "y")]), catalog)
 
 
+def test_one_server_under_several_names_is_told_once() -> None:
+    one = GeneratorDataset(base_url="http://127.0.0.1:9/v1", model="tiny", attempts=1)
+    asked = Pipeline([node(only_ask, name, f"x_{name}", name=name) for name in ("generator", "describer")])
+    with pytest.raises(RunRefusedError) as refused:
+        check_inputs(asked, DataCatalog({"generator": one, "describer": one}), {})
+    assert str(refused.value).startswith("describer, generator: endpoint 'tiny' at http://127.0.0.1:9/v1 cannot be")
+    assert str(refused.value).count("cannot be reached") == 1
+
+
 def test_a_server_that_is_not_there_is_told_before_a_run() -> None:
     with pytest.raises(
         RunRefusedError, match=r"generator: endpoint 'tiny' at http://127\.0\.0\.1:9/v1 cannot be reached"
@@ -167,6 +176,7 @@ def test_a_server_that_is_not_there_is_told_before_a_run() -> None:
         check_inputs(
             Pipeline([node(only_ask, "generator", "x")]),
             DataCatalog({"generator": GeneratorDataset(base_url="http://127.0.0.1:9/v1", model="tiny", attempts=1)}),
+            {},
         )
     with pytest.raises(EndpointError):
         GeneratorDataset(source=FAR).identity()

@@ -98,7 +98,7 @@ def test_topics_take_turns_and_copies_empty_texts_and_talk_go(
     assert texts(server, encoder, count=10) == [(QUESTIONS[0], "fees"), (QUESTIONS[1], "fees")]
     said = caplog.messages[-1]
     assert "20 public texts written, 8 unusable, 10 near-duplicates left out" in said
-    assert "2 are fewer than corpus.public_texts 10" in said
+    assert "goes on with 2 public texts in place of corpus.public_texts 10" in said
     with_near = texts(server, encoder, count=10, similarity=0.99)
     assert (near, "fees") in with_near
 

@@ -97,7 +97,11 @@ def test_the_command_that_makes_a_missing_input_is_named(toy: ToyProject) -> Non
     last = pipelines["__default__"].only_nodes("toy.report")
     catalog = DataCatalog.from_config(loader(toy.path)["catalog"])
     with pytest.raises(RunRefusedError, match="ledger does not exist: kedro run --pipelines __default__ --to-outputs"):
-        check_inputs(last, catalog)
+        check_inputs(last, catalog, {})
+    given = {"env": "tiny", "runtime_params": {"toy": {"draws": 6}}, "pipeline_names": ["report"]}
+    again = r"kedro run --pipelines __default__ --to-outputs ledger --env tiny --params toy\.draws=6"
+    with pytest.raises(RunRefusedError, match=f"ledger does not exist: {again}"):
+        check_inputs(last, catalog, given)
 
 
 def test_private_data_are_read_under_the_runner_that_guards_nodes(toy: ToyProject) -> None:

@@ -177,6 +177,10 @@ def _written(
 def _report_shortfall(written: int, usable: int, distinct: int, count: int) -> None:
     said = f"{written} public texts written, {written - usable} unusable, {usable - distinct} near-duplicates left out"
     if distinct < count:
-        LOG.warning("%s: %s are fewer than corpus.public_texts %s", said, distinct, count)
+        LOG.warning(
+            "%s: the run goes on with %s public texts in place of corpus.public_texts %s; describe texts that differ "
+            "more, give more corpus.openings, or ask for fewer",
+            said, distinct, count,
+        )  # fmt: skip
     else:
         LOG.info("%s", said)

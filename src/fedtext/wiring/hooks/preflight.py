@@ -46,7 +46,7 @@ from fedtext.wiring.config import (
 )
 from fedtext.wiring.console import echo
 from fedtext.wiring.guard.catalog import dataset_classes, named_credentials
-from fedtext.wiring.hooks.command import leaves
+from fedtext.wiring.hooks.command import leaves, repeating_command
 from fedtext.wiring.hooks.named_files import check_named_files
 from fedtext.wiring.hooks.tracking import tracking_is_on
 from fedtext.wiring.made_with import client_description
@@ -173,7 +173,7 @@ class PreflightHook:
         check_versions(run_params.get("load_versions") or {}, catalog)
         check_named_files(pipeline, active_parameters())
         check_trained(pipeline, catalog)
-        check_inputs(pipeline, catalog)
+        check_inputs(pipeline, catalog, run_params)
         check_lengths(pipeline, catalog, active_parameters())
         check_script(pipeline, catalog, active_parameters())
         check_follows_instructions(pipeline, catalog)
@@ -419,35 +419,44 @@ def _given_as(node: Node, wanted: type) -> Iterator[str]:
             yield from names.values() if isinstance(names, dict) else [names] if isinstance(names, str) else names
 
 
-def check_inputs(pipeline: Pipeline, catalog: DataCatalog) -> None:
+def check_inputs(pipeline: Pipeline, catalog: DataCatalog, run_params: Mapping[str, Any]) -> None:
     """Check that everything that the pipeline reads and does not make is there: files, directories, models.
 
+    Args:
+        pipeline: The run's nodes.
+        catalog: Its data sets.
+        run_params: The run's options, which a command that makes a missing input repeats.
+
     Raises:
-        RunRefusedError: something is not; every missing input is named.
+        RunRefusedError: something is not; every missing input is named, and what keeps several from being read, once.
     """
-    absent = []
+    absent, unreadable = [], dict[str, list[str]]()
     for name in sorted(pipeline.inputs()):
         if name == "parameters" or name.startswith("params:") or name not in catalog:
             continue
         dataset = catalog.get(name)
         try:
-            found = dataset is None or getattr(dataset, "_EPHEMERAL", False) or dataset.exists()
-            reason = f"{name} does not exist: {_made_by(name) or dataset}"
+            if dataset is not None and not getattr(dataset, "_EPHEMERAL", False) and not dataset.exists():
+                absent.append(f"{name} does not exist: {_made_by(name, run_params) or dataset}")
         except Exception as error:
-            found, reason = False, f"{name}: {error.__cause__ or error}"  # Kedro wraps a dataset's error
-        if not found:
-            absent.append(reason)
+            unreadable.setdefault(str(error.__cause__ or error), []).append(name)  # Kedro wraps a dataset's error
+    told = [f"{', '.join(names)}: {reason}" for reason, names in unreadable.items()]
     if absent:
-        raise RunRefusedError("inputs are missing; run what makes them, or correct conf/:", absent)
+        raise RunRefusedError("inputs are missing; run what makes them, or correct conf/:", [*absent, *told])
+    if told:
+        raise refusal_for("inputs cannot be read:", told)
 
 
-def _made_by(name: str) -> str:
-    """Return the command that makes a data set, by the smallest registered pipeline that does; empty if none does.
+def _made_by(name: str, run_params: Mapping[str, Any]) -> str:
+    """Return the command that makes a data set with the run's own parameters and environment; empty if none does.
 
-    `__default__` is named only if no other does: another name is more specific.
+    It is of the smallest registered pipeline that makes it. `__default__` is named only if no other does: another name
+    is more specific.
     """
     makers = {one: len(made.nodes) for one, made in pipelines.items() if name in made.all_outputs()}
     if not makers:
         return ""
     smallest = min(makers, key=lambda one: (one == "__default__", makers[one]))
-    return f"kedro run --pipelines {smallest} --to-outputs {name}"
+    shared = {option: run_params.get(option) for option in ("env", "runtime_params")}
+    wanted = {"pipeline_names": [smallest], "to_outputs": [name]}
+    return repeating_command({**shared, **wanted}, active_loader().named_source)
