@@ -1,4 +1,4 @@
-"""Progress bars, shown for anything longer than a few seconds.
+"""Progress bars, shown for anything longer than a few seconds; without a terminal, a line a minute.
 
 They are drawn on standard error, also while its descriptor is redirected for everything else.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import TextIO, TypeVar
@@ -69,15 +70,21 @@ def _stream() -> TextIO | None:
 T = TypeVar("T")
 
 
+EVERY = 60.0  # seconds between two lines
+
+
 def progress(items: Iterable[T], label: str, *, unit: str = "it", total: int | None = None) -> Iterable[T]:
     """Return `items` behind a tqdm bar named `label`, which vanishes with the last of them.
 
-    Bars are for terminals: `FEDTEXT_PROGRESS=0` turns them off there, `FEDTEXT_PROGRESS=1` turns them on elsewhere.
-    Work of a single step has no bar, for it would stand at 0% all the time.
+    Bars are for terminals; elsewhere, as in a file, a line a minute says which share is done and how long the rest will
+    take. `FEDTEXT_PROGRESS=0` turns both off, `FEDTEXT_PROGRESS=1` turns bars on everywhere. Work of a single step has
+    neither, for it would stand at 0% all the time.
     """
     from tqdm.auto import tqdm
 
     steps = total if total is not None else len(items) if isinstance(items, Sized) else None
+    if steps != 1 and os.environ.get("FEDTEXT_PROGRESS") is None and not Terminal().isatty():
+        return _with_lines(items, label, steps)
     bar: Iterable[T] = tqdm(
         items,
         desc=label,
@@ -90,6 +97,27 @@ def progress(items: Iterable[T], label: str, *, unit: str = "it", total: int | N
         file=Terminal(),  # shown where a node's own messages are not (fedtext.wiring.guard): it shows counts alone
     )
     return bar
+
+
+def _with_lines(items: Iterable[T], label: str, steps: int | None) -> Iterator[T]:
+    """Yield `items`, and show a line a minute. It has shares and no counts, which may be of private data."""
+    began = last = time.monotonic()
+    for done, item in enumerate(items):
+        if (now := time.monotonic()) - last >= EVERY:
+            last = now
+            Terminal().write(f"{label}: {_so_far(done, steps, now - began)}\n")
+        yield item
+
+
+def _so_far(done: int, steps: int | None, seconds: float) -> str:
+    if not done or not steps:
+        return f"at work for {_in_minutes(seconds)}"
+    return f"{done / steps:.0%} done, about {_in_minutes(seconds / done * (steps - done))} left"
+
+
+def _in_minutes(seconds: float) -> str:
+    minutes = max(1, round(seconds / 60))
+    return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.0f} h"
 
 
 def _wanted() -> bool:
