@@ -182,11 +182,12 @@ def test_full_names_of_the_package_exist(page: Path) -> None:
     assert [text for text in sorted(named) if not defined(text.removeprefix("fedtext."))] == []
 
 
-def test_the_papers_page_names_functions_that_exist() -> None:
+def test_the_papers_pages_name_functions_that_exist() -> None:
     rooms = "|".join(sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()))
     named = {
         text
-        for text in in_code(ROOT / "docs" / "papers.md")
+        for page in (ROOT / "docs" / "papers").glob("*.md")
+        for text in in_code(page)
         if re.fullmatch(rf"({rooms})(\.\w+)+", text) and not has(known()[1], text.split("."))
     }
     assert len(named) > 30
@@ -250,8 +251,9 @@ def test_the_algorithms_page_has_those_that_are_registered() -> None:
     assert set(re.findall(r"^kedro run --pipelines (\w+)", commands[1], re.M)) == set(algorithms()) - {"popri"}
 
 
-def test_the_privacy_page_s_python_gives_the_numbers_beside_it() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "privacy.md").read_text("utf-8"), re.S)
+def test_the_privacy_pages_python_gives_the_numbers_beside_it() -> None:
+    pages = [page.read_text("utf-8") for page in sorted((ROOT / "docs" / "privacy").glob("*.md"))]
+    blocks = re.findall(r"```python\n(.*?)```", "\n".join(pages), re.S)
     names: dict[str, object] = {}
     compared = 0
     for block in blocks:
