@@ -243,6 +243,21 @@ def test_the_index_of_decisions_is_whole() -> None:
     assert [page.name for page in folder.glob("0*.md") if f"]({page.name})" not in index] == []
 
 
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:")[2]
+    named = set(re.findall(r"[\w/]+\.md", navigation))
+    whole = set(re.findall(r"([\w/]+)/\*", navigation))
+    pages = [page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md")]
+    assert len(named) > 50
+    assert [str(page) for page in pages if str(page) not in named and str(page.parent) not in whole] == []
+
+
+def test_decisions_have_one_form() -> None:
+    for page in (ROOT / "docs" / "decisions").glob("0*.md"):
+        headings = [line for line in lines(page) if line.startswith("## ")]
+        assert headings == ["## Status", "## Context", "## Decision", "## Consequences"], page.name
+
+
 def test_the_algorithms_page_has_those_that_are_registered() -> None:
     """Each has its command, but for POPri, whose job is the default."""
     page = (ROOT / "docs" / "algorithms.md").read_text("utf-8")
