@@ -93,10 +93,14 @@ def _contents() -> str:
 
 
 def _summary(name: str) -> str:
-    """Return the first sentence of a module's docstring."""
-    file = PACKAGE / name / "__init__.py" if (PACKAGE / name).is_dir() else PACKAGE / f"{name}.py"
+    """Return the first sentence of a package's docstring, or the names of its modules where it has none."""
+    folder = PACKAGE / name
+    file = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
     said = re.match(r'\s*r?"""(.+?)(?:\n\n|""")', file.read_text("utf-8"), re.S)
-    return " ".join(said[1].split()).replace("|", r"\|") if said else ""
+    if said:
+        return " ".join(said[1].split()).replace("|", r"\|")
+    modules = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    return ", ".join(f"`{module}`" for module in sorted(modules - {"__init__"}))
 
 
 def _reference(name: str) -> str:
