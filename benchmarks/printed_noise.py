@@ -1,4 +1,4 @@
-"""The noise multipliers that POPri's papers print, and their exact privacy cost: the two tables of docs/privacy.md.
+"""The noise multipliers that POPri's papers print, and their exact privacy cost: the two tables of docs/experiments/printed_noise.md.
 
     python benchmarks/printed_noise.py              # of POPri's own releases
     python benchmarks/printed_noise.py --dp-ftrl    # of the baseline DP-FTRL

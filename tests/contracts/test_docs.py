@@ -182,11 +182,12 @@ def test_full_names_of_the_package_exist(page: Path) -> None:
     assert [text for text in sorted(named) if not defined(text.removeprefix("fedtext."))] == []
 
 
-def test_the_papers_page_names_functions_that_exist() -> None:
+def test_the_papers_pages_name_functions_that_exist() -> None:
     rooms = "|".join(sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()))
     named = {
         text
-        for text in in_code(ROOT / "docs" / "papers.md")
+        for page in (ROOT / "docs" / "papers").glob("*.md")
+        for text in in_code(page)
         if re.fullmatch(rf"({rooms})(\.\w+)+", text) and not has(known()[1], text.split("."))
     }
     assert len(named) > 30
@@ -242,6 +243,21 @@ def test_the_index_of_decisions_is_whole() -> None:
     assert [page.name for page in folder.glob("0*.md") if f"]({page.name})" not in index] == []
 
 
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:")[2]
+    named = set(re.findall(r"[\w/]+\.md", navigation))
+    whole = set(re.findall(r"([\w/]+)/\*", navigation))
+    pages = [page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md")]
+    assert len(named) > 50
+    assert [str(page) for page in pages if str(page) not in named and str(page.parent) not in whole] == []
+
+
+def test_decisions_have_one_form() -> None:
+    for page in (ROOT / "docs" / "decisions").glob("0*.md"):
+        headings = [line for line in lines(page) if line.startswith("## ")]
+        assert headings == ["## Status", "## Context", "## Decision", "## Consequences"], page.name
+
+
 def test_the_algorithms_page_has_those_that_are_registered() -> None:
     """Each has its command, but for POPri, whose job is the default."""
     page = (ROOT / "docs" / "algorithms.md").read_text("utf-8")
@@ -250,8 +266,9 @@ def test_the_algorithms_page_has_those_that_are_registered() -> None:
     assert set(re.findall(r"^kedro run --pipelines (\w+)", commands[1], re.M)) == set(algorithms()) - {"popri"}
 
 
-def test_the_privacy_page_s_python_gives_the_numbers_beside_it() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "privacy.md").read_text("utf-8"), re.S)
+def test_the_privacy_pages_python_gives_the_numbers_beside_it() -> None:
+    pages = [page.read_text("utf-8") for page in sorted((ROOT / "docs" / "privacy").glob("*.md"))]
+    blocks = re.findall(r"```python\n(.*?)```", "\n".join(pages), re.S)
     names: dict[str, object] = {}
     compared = 0
     for block in blocks:

@@ -20,7 +20,7 @@ from tests.parameters import conf_base
 pytestmark = pytest.mark.shared
 
 
-US_DAY = "CREC-2005-07-20"  # the day that the counts and the rules here were made on; docs/largefedbench.md
+US_DAY = "CREC-2005-07-20"  # the day that the counts and the rules here were made on; docs/experiments/largefedbench_counts.md
 
 
 OTHER_DAY = "CREC-2005-07-20-pt1-Pgnull-2"  # in that package govinfo serves a page of 22 February 1994

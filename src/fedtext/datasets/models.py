@@ -244,7 +244,7 @@ class ModelDirectoryDataset(AbstractDataset[Saveable | tuple[Saveable, ...], Pat
 
     Args:
         filepath: The directory.
-        metadata: Ignored by Kedro; see docs/privacy.md for the keys below `fedtext`.
+        metadata: Ignored by Kedro; see docs/privacy/checks.md for the keys below `fedtext`.
     """
 
     def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:

@@ -198,7 +198,7 @@ def read_snapshot(directory: Path | str, config: str, split: str | None = None, 
 
     Raises:
         SnapshotError: the snapshot is not there, is altered (the message names the file), or has no such config or
-        split.
+            split.
     """
     columns = [*RECORD_COLUMNS, SPLIT_COLUMN]
     records = read_table(directory, config, "clients", split, columns=columns, check=check).to_pandas()

@@ -187,7 +187,7 @@ class Chunking(Spans):
 
 
 class Partition(Parameters):
-    """The partition of records into clients, and of clients into training, validation and test (docs/data.md).
+    """The partition of records into clients, and of clients into training, validation, test (docs/data/partitions.md).
 
     `split`: `corpus` keeps the splits that a corpus comes with, or splits by hash if it has none; `hash` always uses a
     hash of the client id; `record` a hash of each record's text, so that every silo has records of each split.

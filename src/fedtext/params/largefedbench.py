@@ -75,7 +75,7 @@ class LargeFedBench(Parameters):
     """One snapshot. Sources without raw pages are left out.
 
     `model_cutoff` keeps only text dated after it; undated text is dropped if any date is set. `exclude_licenses` names
-    licence ids (docs/largefedbench.md). A spoken sentence with a smaller share of letters than `min_letter_share` is
+    licence ids (docs/largefedbench). A spoken sentence with a smaller share of letters than `min_letter_share` is
     dropped: the paper's rule, with a number counted as one character; 0 keeps them. `client` defines a client: a speech
     as in the paper, a speaker's speeches of a day, or all of a speaker's; each text without a speaker is a client of
     its own. `near_duplicates`: `drop` keeps the first text of a cluster, `group` keeps all and puts them into the first

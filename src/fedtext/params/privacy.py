@@ -1,4 +1,4 @@
-"""The privacy declaration of a run: unit, budget, aggregation and noise; it is public (docs/privacy.md)."""
+"""The privacy declaration of a run: unit, budget, aggregation and noise; it is public (docs/privacy/declaration.md)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ and wrong for epsilon > 1.
 
 A sampled Gaussian release is accounted by its dominating pair. With mu = (largest norm of a unit's contribution) /
 (noise stddev), q the sampling rate, M(a) = (1 - q) N(0, 1) + q N(a, 1) and alpha = e^epsilon >= 1, no neighbours have a
-larger hockey-stick divergence than these (docs/privacy.md has the proof; alpha < 1 follows by exchanging the two
+larger hockey-stick divergence than these (docs/privacy/proof.md has the proof; alpha < 1 follows by exchanging the two
 distributions):
 
     sampling, adjacency             with the unit against without      without against with

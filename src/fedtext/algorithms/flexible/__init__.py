@@ -14,5 +14,5 @@ of its code that are nearest to it, and texts are sampled without replacement in
 | s, r, K | `texts`, `kept`, `votes_per_record` | texts written, share that is kept, votes of a record |
 
 Sensitivity: a record is of one code, so its part of the profile has norm 1; its K votes have norm sqrt(K). Neither has
-a negative entry. What differs from the paper, and why, is in docs/papers.md.
+a negative entry. What differs from the paper, and why, is in docs/papers/flexible.md.
 """

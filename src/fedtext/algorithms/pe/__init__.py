@@ -17,5 +17,5 @@ many votes survive, and variations of the survivors are the next candidates.
 
 Sensitivity: a unit's ballot is its histogram of votes, clipped in L2 to `clip_norm` in code, so adding or removing a
 unit moves the sum by at most `clip_norm`. A record's ballot is one vote, of norm 1. What differs from the papers and
-their code, and why, is in docs/papers.md.
+their code, and why, is in docs/papers/private_evolution.md.
 """

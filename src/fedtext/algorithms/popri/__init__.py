@@ -11,7 +11,7 @@
 | `variant` | `popri.variant` | federated (Algorithm 1), or central (2, 3, 5: records, with a curator) |
 | sigma | `Release.noise_stddev / sensitivity` | noise multiplier |
 
-What differs from the paper, and why, is in docs/papers.md. The clip is enforced and noise is added to the SUM
+What differs from the paper, and why, is in docs/papers/popri.md. The clip is enforced and noise is added to the SUM
 (Algorithms 2 and 3 add it to an unclipped mean). Scores are centred per prompt before clipping. One release of the
 clients' mean features can serve all rounds (`witness_*`, `mean_embedding`).
 """

@@ -16,5 +16,5 @@ measure which model wrote the good ones. The next prompts show good beside bad t
 
 Sensitivity: near and far votes are one vector per unit, clipped in L2 in code. A record's own norm is `ballot_norm` of
 `voting.ballots`, so with the default clip no record's ballot is changed. What differs from the paper and its code, and
-why, is in docs/papers.md.
+why, is in docs/papers/wasp.md.
 """

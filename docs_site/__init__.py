@@ -1,0 +1,1 @@
+"""What mkdocs.yml runs while it builds the documentation site."""
