@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-SHORT = {"max_new_tokens": 24}
+SHORT = {"max_new_tokens": 12}
 KINDS = "class function method module property"
 GENERATORS = {"calm": "bundled:generator", "lively": "bundled:generator", "small": "bundled:generator"}
 OTHERS = ("gpt2", "llama2", "vicuna", "opt", "chatglm3", "flan_t5")
@@ -28,13 +28,13 @@ SMALL: dict[str, dict[str, Any]] = {
     "evaluation": {
         "texts": 12,
         "private_texts": 12,
-        "max_eval_samples": 30,
+        "max_eval_samples": 20,
         "training": {"epochs": 1.0},
         "untuned": {"sampler": SHORT},
     },
     "popri": {
         "rounds": 2,
-        "prompts": 6,
+        "prompts": 4,
         "pool_minimum": 20,
         "random_features": 64,
         "synthetic_texts": 12,
@@ -63,9 +63,24 @@ SMALL: dict[str, dict[str, Any]] = {
     "dpprefsyn": {"prompts": 12, "answers": 3, "sampler": SHORT, "rloo": {"completions": 2, "steps": 2, "prompts_per_step": 2}},
     "dp_ft": {"sft": {"epochs": 1.0}, "dpo": {"epochs": 1.0}, "tokens": {"prompt": 24, "answer": 16}},
     "policies": {
-        "prompts": 6,
+        "prompts": 4,
         "sampler": SHORT,
         "verdicts": SHORT,
         "membership": {"tokens": {"prompt": 24, "answer": 16}},
     },
 }  # fmt: skip
+
+# What one paper's methods need beside it, by pipeline: classes that the docstrings have, and silos of a few records.
+OF_PIPELINE: dict[str, dict[str, Any]] = {
+    "wasp": {"wasp": {"labels": "json email"}, "task": {"labels": "json email"}},
+    "zero_shot": {"task": {"labels": "json email"}},
+    "fusegen": {"task": {"labels": "json email"}},
+    "flexible": {
+        "partition": {"clients": 6},
+        "corpus": {"code_columns": "kind"},
+        "flexible": {"labels": KINDS},
+        "task": {"labels": KINDS},
+    },
+    "dpprefsyn": {"privacy": {"population": None}},
+    "dp_ft": {"privacy": {"population": None}},
+}
