@@ -37,14 +37,14 @@ def _given(comment: str) -> dict[str, str]:
         if not told.endswith(","):
             break
     (whole,) = shlex.split(told)
-    pairs: list[list[str]] = []
+    given: dict[str, str] = {}
     for part in whole.split(","):
         name, is_pair, value = part.partition("=")
         if is_pair:
-            pairs.append([name, value])
+            given[name] = value
         else:
-            pairs[-1][1] += f",{part}"
-    return dict((name, value) for name, value in pairs)
+            given[[*given][-1]] += f",{part}"
+    return given
 
 
 def without_placeholders(given: dict[str, str]) -> dict[str, str]:

@@ -32,7 +32,9 @@ def sources(told: Any) -> list[str]:
 
 
 def test_no_named_model_is_known_to_publish_pickles_only() -> None:
-    named = [s for file in CONF.glob("*/globals.yml") for s in sources(yaml.safe_load(file.read_text())["models"] or {})]
+    named = [
+        s for file in CONF.glob("*/globals.yml") for s in sources(yaml.safe_load(file.read_text())["models"] or {})
+    ]
     named += [value for one in printed_commands() for name, value in one.given.items() if name.startswith("models.")]
     assert "meta-llama/Meta-Llama-3-8B" in named
     assert "openai-community/gpt2" in named

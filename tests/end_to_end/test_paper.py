@@ -7,6 +7,7 @@ sizes are small (small_paper.py). Two rounds are the fewest in which an adapter 
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from fedtext.pipelines.compare.children import merged
 from fedtext.wiring.own_run import RunParameters
 from tests.end_to_end.conftest import ROOT, kedro
 from tests.end_to_end.small_paper import OF_PIPELINE, SMALL
+from tests.masked_model import save_masked_model
 from tests.paper_commands import printed_commands, without_placeholders
 
 PRINTED = printed_commands()
@@ -33,13 +35,30 @@ def small(pipeline: str, given: dict[str, str], root: Path, **more: Any) -> dict
         for part in reversed(name.split(".")):
             nested = {part: nested}
         told = merged(told, nested)
-    return merged(told, SMALL, OF_PIPELINE.get(pipeline, {}), {"data_root": str(root)}, more)
+    masked = {"masked": save_masked_model(root.with_name("masked"))}
+    return merged(told, SMALL, OF_PIPELINE.get(pipeline, {}), {"models": masked, "data_root": str(root)}, more)
 
 
-def run(pipeline: str, values: dict[str, Any], root: Path) -> None:
+def run(pipeline: str, values: dict[str, Any], root: Path, *options: str) -> None:
     RunParameters(values).write(settings := root.with_suffix(".yml"))
-    done = kedro("run", "--env", "paper", "--pipelines", pipeline, "--config", str(settings))
+    done = kedro("run", "--env", "paper", "--pipelines", pipeline, "--config", str(settings), *options)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-5000:]
+
+
+def configured(values: dict[str, Any], place: Path) -> Path:
+    """A copy of the project's configuration whose paper environment has these values: a comparison hands on few."""
+    shutil.copytree(ROOT / "conf", place)
+    left = dict(values)
+    _lay(place / "paper" / "globals.yml", {"models": left.pop("models")})
+    for file in sorted((place / "paper" / "parameters").glob("*.yml")):
+        groups = yaml.safe_load(file.read_text("utf-8"))
+        _lay(file, {group: left.pop(group) for group in groups if group in left})
+    (place / "paper" / "parameters" / "small.yml").write_text(yaml.safe_dump(left), "utf-8")
+    return place
+
+
+def _lay(file: Path, values: dict[str, Any]) -> None:
+    file.write_text(yaml.safe_dump(merged(yaml.safe_load(file.read_text("utf-8")), values)), "utf-8")
 
 
 def entries(family: str) -> list[str]:
@@ -60,6 +79,14 @@ def test_a_method_ends_in_its_report(tmp_path: Path, pipeline: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
+def test_a_method_whose_held_out_figures_are_paid_for_ends_in_its_report(tmp_path: Path) -> None:
+    root = tmp_path / "paper"
+    run("popri", small("popri", {}, root, evaluation={"priced": True}), root)
+    assert (root / "08_reporting" / "popri" / "report.html").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("index", range(len(PRINTED)), ids=[f"{one.file}-{one.pipeline}" for one in PRINTED])
 def test_a_printed_command_ends_in_its_report(tmp_path: Path, index: int) -> None:
     command, root = PRINTED[index], tmp_path / "paper"
@@ -73,7 +100,10 @@ def test_a_printed_command_ends_in_its_report(tmp_path: Path, index: int) -> Non
 def test_every_entry_of_a_comparison_is_run_and_compared(tmp_path: Path, family: str) -> None:
     given = next((command.given for command in PRINTED if command.pipeline == family), {})
     root, named = tmp_path / "paper", entries(family)
-    compare = {"compare": {"algorithms": " ".join(named), "seeds": "1"}}
-    run("compare", small(family, given, root, **compare), root)
+    values = small(family, given, root)
+    place = values.pop("data_root")
+    conf = configured(values, tmp_path / "conf")
+    asked = {"data_root": place, "compare": {"algorithms": " ".join(named), "seeds": "1"}}
+    run("compare", asked, root, "--conf-source", str(conf))
     found = json.loads((root / "08_reporting" / "compare" / "comparison.json").read_text())
     assert set(found["entries"]) == set(named)

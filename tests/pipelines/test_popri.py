@@ -93,7 +93,9 @@ def test_both_evaluations_read_every_adapter_s_candidates(
     asked = [EvaluationQuery(FEATURES, feature_width(DIM, features=8, axes=2), CLIP_NORM)]
     ledger = evaluation_ledger(conf_base(Privacy, epsilon=1.0, delta=1e-3), settings, 10, asked)
     monkeypatch.setattr(private_evaluation, "summed_stddev", lambda _: 0.1)  # of a release that was made
-    noised = private_evaluation.measure_released_distances(np.ones(asked[0].dim), ledger, texts, texts, settings, candidates, rounds)
+    noised = private_evaluation.measure_released_distances(
+        np.ones(asked[0].dim), ledger, texts, texts, settings, candidates, rounds
+    )
     for measured in (exact, noised):
         assert [row["adapter"] for row in measured["rounds"]] == list(range(len(candidates)))
         assert [row["released_score"] for row in measured["rounds"]] == rounds["released_scores"]
