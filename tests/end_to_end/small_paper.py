@@ -70,16 +70,17 @@ SMALL: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 
+OF_KINDS: dict[str, dict[str, Any]] = {"corpus": {"code_columns": "kind"}, "task": {"labels": KINDS}}
+
 # What one paper's methods need beside it, by pipeline: classes that the docstrings have, and silos of a few records.
 OF_PIPELINE: dict[str, dict[str, Any]] = {
-    "wasp": {"wasp": {"labels": "json email"}, "task": {"labels": "json email"}},
-    "zero_shot": {"task": {"labels": "json email"}},
-    "fusegen": {"task": {"labels": "json email"}},
+    "wasp": {**OF_KINDS, "wasp": {"labels": KINDS}},
+    "zero_shot": OF_KINDS,
+    "fusegen": OF_KINDS,
     "flexible": {
+        **OF_KINDS,
         "partition": {"clients": 6},
-        "corpus": {"code_columns": "kind"},
         "flexible": {"labels": KINDS},
-        "task": {"labels": KINDS},
     },
     "dpprefsyn": {"privacy": {"population": None}},
     "dp_ft": {"privacy": {"population": None}},
