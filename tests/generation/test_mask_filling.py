@@ -11,35 +11,15 @@ import pytest
 from fedtext.generation.mask_filling import fill_masks
 from fedtext.models.language_model import MaskedModel
 from fedtext.params.generation import MaskFilling
+from tests.masked_model import WORDS, save_masked_model
 from tests.parameters import conf_base
 
-WORDS = [f"word{i}" for i in range(40)]
 TEXTS = [" ".join(WORDS[i : i + n]) for i, n in enumerate((20, 3, 1, 12, 30, 7))]
 
 
 @pytest.fixture(scope="module")
 def masked(tmp_path_factory: pytest.TempPathFactory) -> MaskedModel:
-    import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import PreTrainedTokenizerFast, RobertaConfig, RobertaForMaskedLM
-
-    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    tokenizer = Tokenizer(models.WordLevel({w: i for i, w in enumerate([*special, *WORDS])}, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, bos_token="<s>", pad_token="<pad>", eos_token="</s>", unk_token="<unk>",
-        cls_token="<s>", sep_token="</s>", mask_token="<mask>",
-    )  # fmt: skip
-    torch.manual_seed(0)
-    config = RobertaConfig(
-        vocab_size=len(fast), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
-        max_position_embeddings=80, pad_token_id=1, bos_token_id=0, eos_token_id=2,
-    )  # fmt: skip
-    directory = tmp_path_factory.mktemp("roberta")
-    RobertaForMaskedLM(config).save_pretrained(str(directory))
-    fast.save_pretrained(str(directory))
-    return MaskedModel(str(directory))
+    return MaskedModel(save_masked_model(tmp_path_factory.mktemp("roberta")))
 
 
 def filled(masked: MaskedModel, texts: list[str] = TEXTS, length: int = 64, seed: int = 1, **changes: Any) -> list[str]:

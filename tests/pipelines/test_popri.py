@@ -12,13 +12,24 @@ import pandas as pd
 import pytest
 
 from fedtext.algorithms.popri import steps
+from fedtext.evaluation.private_evaluation import (
+    CLIP_NORM,
+    FEATURES,
+    EvaluationQuery,
+    evaluation_ledger,
+    feature_width,
+)
 from fedtext.federation.units import Population
 from fedtext.models.generator import Framing, WordWeights
+from fedtext.params.evaluation import Evaluation
 from fedtext.params.popri import SINGLE_RELEASE, Popri
+from fedtext.params.privacy import Privacy
+from fedtext.pipelines.evaluation.nodes import private_evaluation
+from fedtext.pipelines.evaluation.nodes.conditions import measure_distances
 from fedtext.pipelines.popri import nodes
 from fedtext.privacy.ledger import BudgetExceeded
 from tests.parameters import conf_base
-from tests.pipelines.conftest import Talker
+from tests.pipelines.conftest import DIM, Talker
 
 Run = Callable[..., dict[str, Any]]
 SCORINGS = [
@@ -68,6 +79,27 @@ def test_the_paper_s_checkpoint_makes_the_reported_epsilon_infinite(run_popri: R
     assert "without a mechanism" in made["popri_privacy_report_text"]
     assert list(made["popri_round_embeddings"]) == [f"round_{t:02d}" for t in range(1, 5)], "of all four adapters"
     assert 0 <= made["popri_checkpoint"]["adapter"] <= 3
+
+
+@pytest.mark.parametrize("scoring", ["witness_linear", "mean_cosine", "nearest_histogram"])
+@pytest.mark.parametrize("checkpoint", ["released_score", "last", "fid_on_private_validation"])
+def test_both_evaluations_read_every_adapter_s_candidates(
+    run_popri: Run, monkeypatch: pytest.MonkeyPatch, scoring: str, checkpoint: str
+) -> None:
+    made = run_popri(scoring=scoring, checkpoint=checkpoint)
+    rounds, candidates = made["popri_rounds"], made["popri_round_embeddings"]
+    assert len(rounds["released_scores"]) == len(candidates)
+    texts, settings = made["popri_synthetic_embeddings"], conf_base(Evaluation, main_axes=2, random_features=8)
+    exact = measure_distances(texts, texts, texts, settings, candidates, rounds)
+    asked = [EvaluationQuery(FEATURES, feature_width(DIM, features=8, axes=2), CLIP_NORM)]
+    ledger = evaluation_ledger(conf_base(Privacy, epsilon=1.0, delta=1e-3), settings, 10, asked)
+    monkeypatch.setattr(private_evaluation, "summed_stddev", lambda _: 0.1)  # of a release that was made
+    noised = private_evaluation.measure_released_distances(
+        np.ones(asked[0].dim), ledger, texts, texts, settings, candidates, rounds
+    )
+    for measured in (exact, noised):
+        assert [row["adapter"] for row in measured["rounds"]] == list(range(len(candidates)))
+        assert [row["released_score"] for row in measured["rounds"]] == rounds["released_scores"]
 
 
 @pytest.mark.sampled(every=3)

@@ -446,12 +446,11 @@ class ReleasedMean:
 def measured(
     released: ReleasedMean,
     public: Float[np.ndarray, "text dim"],
-    rounds: Mapping[int, Float[np.ndarray, "candidate dim"]],
     synthetic: Float[np.ndarray, "synthetic dim"],
-) -> tuple[dict[int, Row], dict[str, Row], Row]:
-    """Return the rows of each round's candidates and of the sets, and the self-distance by the Frechet distance."""
+) -> tuple[dict[str, Row], Row]:
+    """Return the rows of the sets, and the self-distance by the Frechet distance."""
     sets = {SYNTHETIC.name: released.compare(synthetic), PUBLIC_CONTROL.name: released.compare(public)}
-    return {t: released.compare(rows) for t, rows in rounds.items()}, sets, released.floor(public)
+    return sets, released.floor(public)
 
 
 def _layout(dim: int, features: int, axes: int) -> Parts:

@@ -21,6 +21,7 @@ Scoring = Literal[
     "witness_rff",
     "witness_words",
 ]
+CheckpointChoice = Literal["last", "released_score", "fid_on_private_validation"]
 OF_WORDS: Scoring = "witness_words"
 SINGLE_RELEASE: frozenset[str] = frozenset({"mean_embedding", "witness_linear", "witness_rff", "witness_words"})
 
@@ -58,7 +59,7 @@ class Popri(OfClasses):
     word_buckets: int = Field(ge=2, le=1 << 20)
     word_share: float = Field(gt=0, lt=1)
     word_guidance: float = Field(ge=0)
-    checkpoint: Literal["last", "released_score", "fid_on_private_validation"]
+    checkpoint: CheckpointChoice
     patience: int | None = Field(ge=1)
     synthetic_texts: int = Field(ge=1)
     oversample: float = Field(ge=1)

@@ -19,6 +19,7 @@ from fedtext.algorithms.pe.final_set import accumulated, seed_prompts
 from fedtext.algorithms.pe.histogram import noised_histogram
 from fedtext.algorithms.pe.plan import planned_ledger, planned_query
 from fedtext.embedding.nonempty import encode_nonempty
+from fedtext.evaluation.rounds import Rounds
 from fedtext.federation.communication import Exchange
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples, class_index, label_codes
@@ -168,9 +169,10 @@ def collect_written(evolution: Pe, *candidates: pd.DataFrame) -> pd.DataFrame:
     return accumulated(candidates, evolution)
 
 
-def report_evolution(state: dict[str, Any]) -> dict[str, Any]:
+def report_evolution(state: dict[str, Any]) -> Rounds:
     """Report figures of the rounds; the last one's candidates are the newest survivors."""
-    return {"released_scores": state["released_scores"], "stopped": state["stopped"], "chosen": state["round"] - 1}
+    scores, last = state["released_scores"], state["round"] - 1
+    return Rounds(released_scores=scores, stopped=state["stopped"], chosen=last)
 
 
 def collect_survivors(*survivors: pd.DataFrame) -> pd.DataFrame:

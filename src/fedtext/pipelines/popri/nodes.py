@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from fedtext.algorithms.popri import steps
+from fedtext.algorithms.popri.checkpoints import Checkpoints
 from fedtext.algorithms.popri.cost import communication
 from fedtext.algorithms.popri.plan import planned_ledger, planned_query
 from fedtext.algorithms.popri.release import release_private_mean, score_by_ballots
@@ -32,6 +33,7 @@ from fedtext.algorithms.popri.steps import (
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
 from fedtext.embedding.nonempty import encode_nonempty, nonempty_mask
 from fedtext.evaluation.distribution import frechet_distance
+from fedtext.evaluation.rounds import Rounds
 from fedtext.federation.communication import Exchange
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.units import Population
@@ -229,9 +231,7 @@ def close_round(
 
 def choose_checkpoint(state: dict[str, Any], popri: Popri) -> dict[str, int]:
     """Choose the adapter that makes the final set, by released scores (adapter 0 is the untrained one)."""
-    scored = state["released_scores"]
-    known = scored if len(scored) > popri.rounds else [*scored, None]
-    return {"adapter": chosen_adapter(known, popri)}
+    return {"adapter": chosen_adapter(Checkpoints.of(popri).scores_of_adapters(state["released_scores"]), popri)}
 
 
 def embed_validation_samples(private_validation: pd.DataFrame, encoder: Encoder) -> np.ndarray:
@@ -349,13 +349,10 @@ def collect_training_logs(*training_logs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([log.assign(round=t) for t, log in enumerate(training_logs, start=1)], ignore_index=True)
 
 
-def report_rounds(state: dict[str, Any], checkpoint: dict[str, int]) -> dict[str, Any]:
-    """Report released scores by round and the chosen adapter."""
-    return {
-        "released_scores": state["released_scores"],
-        "stopped": state["stopped"],
-        "chosen": checkpoint["adapter"],
-    }
+def report_rounds(state: dict[str, Any], checkpoint: dict[str, int], popri: Popri) -> Rounds:
+    """Report the released score of each set of candidates, and the chosen adapter."""
+    scores = Checkpoints.of(popri).scores_of_candidates(state["released_scores"])
+    return Rounds(released_scores=scores, stopped=state["stopped"], chosen=checkpoint["adapter"])
 
 
 def count_communication(

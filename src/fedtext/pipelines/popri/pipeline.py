@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from kedro.pipeline import Node, Pipeline, node
 
+from fedtext.algorithms.popri.checkpoints import Checkpoints
 from fedtext.params.conditions import MATCHED_CONTROL
 from fedtext.params.popri import OF_WORDS, SINGLE_RELEASE
 from fedtext.pipelines.handover import pipeline as handover
@@ -79,39 +80,35 @@ def _whole_pool() -> Node:
 SHARED = ("public_samples", POOL, "generator", "encoder", RELEASED)
 
 
-def rounds_pipeline(rounds: int, single: bool, unaccounted: bool) -> Pipeline:
+def rounds_pipeline(made: Checkpoints) -> Pipeline:
     """Create all rounds, and the last adapter's candidates, not trained on, if that adapter can be the checkpoint.
 
     With a single release they are scored as well, at no privacy cost; the unaccounted choice reads them itself.
     """
+    single = made.single_release
     carried = {"adapter_before": "adapter", "state_before": "state"}
     first = {"adapter_before": POPRI("adapter"), "state_before": POPRI("state")}
     if not single:
         carried["ledger_before"], first["ledger_before"] = "ledger", POPRI("ledger_open")
     one_round = Pipeline([*_candidates(), *_judgement(single), _training()])
-    unrolled = unroll(one_round, rounds=rounds, namespace=POPRI.name, carried=carried, first=first)
-    return unrolled + _last_candidates(rounds, single) if single or unaccounted else unrolled
+    unrolled = unroll(one_round, rounds=made.rounds, namespace=POPRI.name, carried=carried, first=first)
+    return unrolled + _last_candidates(made) if made.last_writes else unrolled
 
 
-def last_state(rounds: int, single: bool) -> str:
+def last_state(made: Checkpoints) -> str:
     """Return the state after everything that was scored."""
-    return POPRI("closing.state") if single else POPRI.round(rounds, "state")
+    return POPRI("closing.state") if made.single_release else POPRI.round(made.rounds, "state")
 
 
-def last_ledger(rounds: int, single: bool) -> str:
+def last_ledger(made: Checkpoints) -> str:
     """Return the ledger after the last release."""
-    return POPRI("ledger") if single else POPRI.round(rounds, "ledger")
+    return POPRI("ledger") if made.single_release else POPRI.round(made.rounds, "ledger")
 
 
-def candidates(rounds: int) -> list[str]:
-    """Return the candidates of adapter 0, 1, ...; with a single release, those that no round trained on last."""
-    return [*POPRI.rounds(rounds, "candidates"), POPRI("closing.candidates")]
-
-
-def candidate_embeddings(rounds: int, single: bool, unaccounted: bool) -> list[str]:
-    """Return embeddings of the candidates of adapter 0, 1, ...: adapter t makes those of round t + 1."""
-    closing = [POPRI("closing.candidate_embeddings")] if single or unaccounted else []
-    return [*POPRI.rounds(rounds, "candidate_embeddings"), *closing]
+def of_each_adapter(made: Checkpoints, dataset: str) -> list[str]:
+    """Return the `candidates` or `candidate_embeddings` of adapter 0, 1, ...: adapter t writes those of round t + 1."""
+    closing = [POPRI(f"closing.{dataset}")] if made.last_writes else []
+    return [*POPRI.rounds(made.rounds, dataset), *closing]
 
 
 def _candidates() -> list[Node]:
@@ -178,10 +175,10 @@ def _training() -> Node:
     )
 
 
-def _last_candidates(rounds: int, judged: bool) -> Pipeline:
+def _last_candidates(made: Checkpoints) -> Pipeline:
     """Create the last adapter's candidates, not trained on."""
-    before = {f"{name}_before": POPRI.round(rounds, name) for name in ("adapter", "state")}
-    closing = Pipeline([*_candidates(), *(_judgement(single=True) if judged else ())])
+    before = {f"{name}_before": POPRI.round(made.rounds, name) for name in ("adapter", "state")}
+    closing = Pipeline([*_candidates(), *(_judgement(single=True) if made.single_release else ())])
     return Pipeline(
         closing,
         inputs=before | {name: name for name in SHARED if name in closing.inputs()},
@@ -190,29 +187,29 @@ def _last_candidates(rounds: int, judged: bool) -> Pipeline:
     )
 
 
-MADE, CHECKPOINT, WORDS = Outputs(POPRI.name), "popri_checkpoint", "popri_word_weights"
+OWN, CHECKPOINT, WORDS = Outputs(POPRI.name), "popri_checkpoint", "popri_word_weights"
 
 
-def final_pipeline(rounds: int, single: bool, unaccounted: bool, guided: bool) -> Pipeline:
+def final_pipeline(made: Checkpoints, guided: bool) -> Pipeline:
     """Create the nodes from the last round to the synthetic data set; `guided`: by the words of the release."""
     return Pipeline(
         [
-            *(_unaccounted_choice(rounds, single) if unaccounted else _choice(rounds, single)),
-            *(_guided_texts(rounds) if guided else _texts(rounds)),
-            *_synthetic(rounds, single),
-            *_records(rounds, single, unaccounted),
+            *(_unaccounted_choice(made) if made.unaccounted else _choice(made)),
+            *(_guided_texts(made) if guided else _texts(made)),
+            *_synthetic(made),
+            *_records(made),
         ]
     )
 
 
-def _choice(rounds: int, single: bool) -> list[Node]:
+def _choice(made: Checkpoints) -> list[Node]:
     return [
-        POPRI.node(nodes.choose_checkpoint, [last_state(rounds, single), PARAMS], CHECKPOINT, name="choose_checkpoint"),
-        handover.last_ledger(POPRI.name, last_ledger(rounds, single)),
+        POPRI.node(nodes.choose_checkpoint, [last_state(made), PARAMS], CHECKPOINT, name="choose_checkpoint"),
+        handover.last_ledger(POPRI.name, last_ledger(made)),
     ]
 
 
-def _unaccounted_choice(rounds: int, single: bool) -> list[Node]:
+def _unaccounted_choice(made: Checkpoints) -> list[Node]:
     """Choose as the paper does: by private validation text, and so unaccounted."""
     return [
         node(
@@ -223,37 +220,37 @@ def _unaccounted_choice(rounds: int, single: bool) -> list[Node]:
         ),
         POPRI.node(
             nodes.choose_checkpoint_unaccounted,
-            ["private_validation_embeddings", last_ledger(rounds, single), *candidate_embeddings(rounds, single, True)],
-            [CHECKPOINT, MADE.ledger],
+            ["private_validation_embeddings", last_ledger(made), *of_each_adapter(made, "candidate_embeddings")],
+            [CHECKPOINT, OWN.ledger],
             name="choose_checkpoint_unaccounted",
             tags=Tag.RELEASE,
         ),
     ]
 
 
-def _texts(rounds: int) -> list[Node]:
+def _texts(made: Checkpoints) -> list[Node]:
     return [
         POPRI.node(
             nodes.generate_final_texts,
-            [*_prompt_inputs(), *_adapters(rounds)],
+            [*_prompt_inputs(), *_adapters(made)],
             POPRI("final_texts"),
             name="generate_final_texts",
         )
     ]
 
 
-def _guided_texts(rounds: int) -> list[Node]:
+def _guided_texts(made: Checkpoints) -> list[Node]:
     """Create the texts by the words of the release, as far as all candidates lack them."""
     return [
         POPRI.node(
             nodes.weigh_words,
-            ["public_samples", PARAMS, RELEASED, *candidates(rounds)],
+            ["public_samples", PARAMS, RELEASED, *of_each_adapter(made, "candidates")],
             WORDS,
             name="weigh_words",
         ),
         POPRI.node(
             nodes.generate_guided_texts,
-            [*_prompt_inputs(), WORDS, *_adapters(rounds)],
+            [*_prompt_inputs(), WORDS, *_adapters(made)],
             POPRI("final_texts"),
             name="generate_final_texts",
         ),
@@ -264,11 +261,11 @@ def _prompt_inputs() -> list[str]:
     return ["generator", POPRI("final_prompts"), CHECKPOINT, PARAMS, "params:chunking"]
 
 
-def _adapters(rounds: int) -> list[str]:
-    return [POPRI("adapter"), *POPRI.rounds(rounds, "adapter")]
+def _adapters(made: Checkpoints) -> list[str]:
+    return [POPRI("adapter"), *POPRI.rounds(made.rounds, "adapter")]
 
 
-def _synthetic(rounds: int, single: bool) -> list[Node]:
+def _synthetic(made: Checkpoints) -> list[Node]:
     selected = [POPRI("final_texts"), POPRI("final_embeddings"), CHECKPOINT, PARAMS]
     return [
         POPRI.node(
@@ -281,36 +278,36 @@ def _synthetic(rounds: int, single: bool) -> list[Node]:
             embed_candidates, [POPRI("final_texts"), "encoder"], POPRI("final_embeddings"), name="embed_final_texts"
         ),
         POPRI.node(
-            nodes.select_synthetic_by_release if single else nodes.select_synthetic,
-            [*selected, RELEASED, *candidates(rounds), *candidate_embeddings(rounds, True, False)]
-            if single
+            nodes.select_synthetic_by_release if made.single_release else nodes.select_synthetic,
+            [*selected, RELEASED, *of_each_adapter(made, "candidates"), *of_each_adapter(made, "candidate_embeddings")]
+            if made.single_release
             else selected,
-            [MADE.synthetic, MADE.synthetic_embeddings],
+            [OWN.synthetic, OWN.synthetic_embeddings],
             name="select_synthetic",
         ),
     ]
 
 
-def _records(rounds: int, single: bool, unaccounted: bool) -> list[Node]:
+def _records(made: Checkpoints) -> list[Node]:
     """Create the rounds' figures for the evaluation and the report."""
     return [
-        handover.round_embeddings(POPRI.name, candidate_embeddings(rounds, single, unaccounted)),
+        handover.round_embeddings(POPRI.name, of_each_adapter(made, "candidate_embeddings")),
         POPRI.node(
             nodes.collect_training_logs,
-            POPRI.rounds(rounds, "training_log"),
+            POPRI.rounds(made.rounds, "training_log"),
             "popri_training_log",
             name="collect_training_logs",
         ),
         POPRI.node(
             nodes.count_communication,
             [POPRI("final_embeddings"), "population", PARAMS, "params:privacy"],
-            MADE.exchange,
+            OWN.exchange,
             name="count_communication",
         ),
         POPRI.node(
             nodes.report_rounds,
-            [last_state(rounds, single), CHECKPOINT],
-            MADE.rounds,
+            [last_state(made), CHECKPOINT, PARAMS],
+            OWN.rounds,
             name="report_rounds",
         ),
     ]
@@ -319,16 +316,9 @@ def _records(rounds: int, single: bool, unaccounted: bool) -> list[Node]:
 def create_pipeline() -> Pipeline:
     """Create POPri for the rounds, the scoring mode and the checkpoint choice of the active parameters."""
     chosen = active_parameters()["popri"]
-    rounds, single = active_rounds("popri"), chosen["scoring"] in SINGLE_RELEASE
+    made = Checkpoints(active_rounds("popri"), chosen["scoring"], chosen["checkpoint"])
     guided = chosen["scoring"] == OF_WORDS and chosen["word_guidance"] > 0
-    unaccounted = chosen["checkpoint"] == "fid_on_private_validation"
-    return Pipeline(
-        [
-            setup_pipeline(single),
-            rounds_pipeline(rounds, single, unaccounted),
-            final_pipeline(rounds, single, unaccounted, guided),
-        ]
-    )
+    return Pipeline([setup_pipeline(made.single_release), rounds_pipeline(made), final_pipeline(made, guided)])
 
 
 def controls() -> tuple[Control, ...]:

@@ -10,6 +10,7 @@ from plotly.graph_objects import Figure
 
 from fedtext.corpora.published.known import PUBLISHED
 from fedtext.evaluation.distribution import Bias
+from fedtext.evaluation.rounds import Rounds
 from fedtext.federation.communication import Cost
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
@@ -121,7 +122,7 @@ def draw_privacy_price(privacy_report: dict[str, Any]) -> Figure:
     return privacy_price(epsilon_after(privacy_report), privacy_report["budget"])
 
 
-def draw_round_curves(distances: dict[str, Any], rounds: dict[str, Any]) -> Figure:
+def draw_round_curves(distances: dict[str, Any], rounds: Rounds) -> Figure:
     """Draw curves over the rounds, with a mark at the one that made the final set."""
     return round_curves(
         distances["rounds"],

@@ -23,6 +23,7 @@ from fedtext.algorithms.wasp.prompts import COLUMNS, chosen_examples
 from fedtext.algorithms.wasp.writing import gathered, no_texts, written_texts
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
 from fedtext.embedding.nonempty import encode_nonempty, nonempty_mask
+from fedtext.evaluation.rounds import Rounds
 from fedtext.federation.communication import Exchange
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.units import Population
@@ -198,9 +199,9 @@ def collect_texts(candidates: pd.DataFrame, candidate_embeddings: np.ndarray) ->
     return candidates.loc[kept, list(SYNTHETIC_COLUMNS)].reset_index(drop=True), candidate_embeddings[kept]
 
 
-def report_rounds(wasp: Wasp) -> dict[str, Any]:
+def report_rounds(wasp: Wasp) -> Rounds:
     """Report figures of the rounds: votes rank texts within a round and cannot be compared between rounds."""
-    return {"released_scores": [None] * wasp.rounds, "stopped": False, "chosen": wasp.rounds - 1}
+    return Rounds(released_scores=[None] * wasp.rounds, stopped=False, chosen=wasp.rounds - 1)
 
 
 def count_exchanged(encoder_width: np.ndarray, population: Population, wasp: Wasp, privacy: Privacy) -> Exchange:

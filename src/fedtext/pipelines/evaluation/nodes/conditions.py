@@ -27,6 +27,7 @@ from fedtext.evaluation.measures.known import measured_sets, measures_of_kind
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.evaluation.measures.next_token_accuracy import CROSS_ENTROPY, ranks_of
 from fedtext.evaluation.paired import compare_scored, ordered_conditions
+from fedtext.evaluation.rounds import Rounds, candidates_of
 from fedtext.evaluation.scoring import evenly_spaced, score_conditions
 from fedtext.generation.few_shot import draw_prompts, first_nonempty, sampled_texts
 from fedtext.generation.prompt_forms import prompt_form
@@ -155,22 +156,21 @@ def measure_distances(
     public_embeddings: np.ndarray,
     evaluation: Evaluation,
     round_embeddings: dict[str, np.ndarray] | None = None,
-    rounds: dict[str, Any] | None = None,
+    rounds: Rounds | None = None,
 ) -> dict[str, Any]:
     """Measure distances of every round's candidates, the synthetic and the public texts to held-out text, at one size.
 
     An algorithm without rounds gives neither their embeddings nor their record.
     """
-    round_embeddings, scores = round_embeddings or {}, rounds["released_scores"] if rounds else []
+    candidates = candidates_of(rounds, round_embeddings)
     sets = {SYNTHETIC.name: synthetic_embeddings, PUBLIC_CONTROL.name: public_embeddings}
-    smallest = min(len(rows) for rows in (*round_embeddings.values(), *sets.values()))
+    smallest = min(len(rows) for rows in (*(one.embeddings for one in candidates), *sets.values()))
     held_out = HeldOut.of(private_test_embeddings, smallest_set=smallest, seed=evaluation.seed)
     measures = measures_of_kind(Distance, evaluation.measures)
-    candidates = {int(name.removeprefix("round_")) - 1: rows for name, rows in round_embeddings.items()}
     return {
         "rounds": [
-            {"adapter": t, "released_score": scores[t], **compared(held_out, rows, measures)}
-            for t, rows in candidates.items()
+            {"adapter": adapter, "released_score": score, **compared(held_out, rows, measures)}
+            for adapter, score, rows in candidates
         ],
         "sets": {name: compared(held_out, rows, measures) for name, rows in sets.items()},
         "bias": held_out.floor()._asdict(),

@@ -23,6 +23,7 @@ from fedtext.evaluation.private_evaluation import (
     classification_release,
     evaluation_ledger,
 )
+from fedtext.evaluation.rounds import Rounds, candidates_of
 from fedtext.evaluation.scoring import evenly_spaced
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
@@ -213,16 +214,18 @@ def measure_released_distances(
     public_embeddings: np.ndarray,
     evaluation: Evaluation,
     round_embeddings: dict[str, np.ndarray] | None = None,
-    rounds: dict[str, Any] | None = None,
+    rounds: Rounds | None = None,
 ) -> dict[str, Any]:
     """Measure distances as `measure_distances` does, from the released mean features: no FID, and with noise."""
     phi = _feature_map(public_embeddings, evaluation)
     released = private_evaluation.ReleasedMean.of(phi, total, summed_stddev(ledger))
-    candidates = {int(name.removeprefix("round_")) - 1: rows for name, rows in (round_embeddings or {}).items()}
-    scores = rounds["released_scores"] if rounds else []
-    compared, sets, floor = private_evaluation.measured(released, public_embeddings, candidates, synthetic_embeddings)
+    candidates = candidates_of(rounds, round_embeddings)
+    sets, floor = private_evaluation.measured(released, public_embeddings, synthetic_embeddings)
     return {
-        "rounds": [{"adapter": t, "released_score": scores[t], **row} for t, row in compared.items()],
+        "rounds": [
+            {"adapter": adapter, "released_score": score, **released.compare(rows)}
+            for adapter, score, rows in candidates
+        ],
         "sets": sets,
         "floor": floor,
     }

@@ -1,0 +1,57 @@
+"""The rounds of an algorithm that makes texts in rounds, as it hands them to evaluation and report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypedDict
+
+import numpy as np
+from jaxtyping import Float
+
+from fedtext.system.errors import InputError
+
+
+class Rounds(TypedDict):
+    """What an algorithm reports of its rounds.
+
+    - `released_scores`: one for each set of candidates, the untuned generator's first; None where nothing was released
+      that says how good the set is.
+    - `stopped`: whether the run ended before its last round.
+    - `chosen`: the adapter that wrote the final texts, from 0 (untuned).
+    """
+
+    released_scores: list[float | None]
+    stopped: bool
+    chosen: int
+
+
+class Candidates(NamedTuple):
+    """One adapter's candidates: their released score and their embeddings."""
+
+    adapter: int
+    released_score: float | None
+    embeddings: Float[np.ndarray, "candidate dim"]
+
+
+def candidates_of(
+    rounds: Rounds | None, embeddings: Mapping[str, Float[np.ndarray, "_ dim"]] | None
+) -> list[Candidates]:
+    """Return the candidates of each adapter that wrote any; an algorithm without rounds gives neither argument.
+
+    Args:
+        rounds: What the algorithm reports.
+        embeddings: By `round_01`, ...: the candidates of adapter 0, 1, ... without those of empty sets.
+
+    Raises:
+        InputError: A set of candidates has no place among the scores.
+    """
+    if rounds is None or embeddings is None:
+        return []
+    scores = rounds["released_scores"]
+    by_adapter = {int(name.removeprefix("round_")) - 1: rows for name, rows in embeddings.items()}
+    if (last := max(by_adapter, default=-1)) >= len(scores):
+        raise InputError(
+            f"the rounds report {len(scores)} scores, but adapter {last} has candidates too: report one score, or "
+            "null, for each set of candidates"
+        )
+    return [Candidates(adapter, scores[adapter], rows) for adapter, rows in by_adapter.items()]

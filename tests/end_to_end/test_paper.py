@@ -1,0 +1,109 @@
+"""`kedro run --env paper` to its end, report included: each method and each entry of its comparisons, in small.
+
+Methods, forms, calibrations and choices are those of conf/paper, and the commands are those that it prints; models and
+sizes are small (small_paper.py). Two rounds are the fewest in which an adapter is both trained and trained again.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from fedtext.params.compare import Entry
+from fedtext.pipelines.compare.children import merged
+from fedtext.wiring.own_run import RunParameters
+from tests.end_to_end.conftest import ROOT, kedro
+from tests.end_to_end.small_paper import OF_PIPELINE, SMALL
+from tests.masked_model import save_masked_model
+from tests.paper_commands import printed_commands, without_placeholders
+
+PRINTED = printed_commands()
+ALONE = ["popri", "pe", "pe_sft", "dp_fedavg", "dp_ftrl", "zero_shot", "fusegen"]  # conf/paper needs no more for them
+FAMILIES = ["popri", "wasp", "flexible", "dpprefsyn"]  # files of conf/base/compare
+
+
+def small(pipeline: str, given: dict[str, str], root: Path, **more: Any) -> dict[str, Any]:
+    """Parameters of a printed command, in small."""
+    told: dict[str, Any] = {}
+    for name, value in without_placeholders(given).items():
+        nested: Any = yaml.safe_load(value) if value.replace(".", "").isalnum() else value
+        for part in reversed(name.split(".")):
+            nested = {part: nested}
+        told = merged(told, nested)
+    masked = {"masked": save_masked_model(root.with_name("masked"))}
+    return merged(told, SMALL, OF_PIPELINE.get(pipeline, {}), {"models": masked, "data_root": str(root)}, more)
+
+
+def run(pipeline: str, values: dict[str, Any], root: Path, *options: str) -> None:
+    RunParameters(values).write(settings := root.with_suffix(".yml"))
+    done = kedro("run", "--env", "paper", "--pipelines", pipeline, "--config", str(settings), *options)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-5000:]
+
+
+def configured(values: dict[str, Any], place: Path) -> Path:
+    """A copy of the project's configuration whose paper environment has these values: a comparison hands on few."""
+    shutil.copytree(ROOT / "conf", place)
+    left = dict(values)
+    _lay(place / "paper" / "globals.yml", {"models": left.pop("models")})
+    for file in sorted((place / "paper" / "parameters").glob("*.yml")):
+        groups = yaml.safe_load(file.read_text("utf-8"))
+        _lay(file, {group: left.pop(group) for group in groups if group in left})
+    (place / "paper" / "parameters" / "small.yml").write_text(yaml.safe_dump(left), "utf-8")
+    return place
+
+
+def _lay(file: Path, values: dict[str, Any]) -> None:
+    file.write_text(yaml.safe_dump(merged(yaml.safe_load(file.read_text("utf-8")), values)), "utf-8")
+
+
+def entries(family: str) -> list[str]:
+    """Names of all entries of a comparison, and the algorithms that they are variants of."""
+    text = (ROOT / "conf" / "base" / "compare" / f"{family}.yml").read_text("utf-8")
+    named = {name: Entry.model_validate(entry) for name, entry in yaml.safe_load(text)["entries"].items()}
+    return [*dict.fromkeys(entry.algorithm for entry in named.values()), *named]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("pipeline", ALONE)
+def test_a_method_ends_in_its_report(tmp_path: Path, pipeline: str) -> None:
+    root = tmp_path / "paper"
+    run(pipeline, small(pipeline, {}, root), root)
+    assert (root / "08_reporting" / pipeline / "report.html").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_a_method_whose_held_out_figures_are_paid_for_ends_in_its_report(tmp_path: Path) -> None:
+    root = tmp_path / "paper"
+    run("popri", small("popri", {}, root, evaluation={"priced": True}), root)
+    assert (root / "08_reporting" / "popri" / "report.html").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("index", range(len(PRINTED)), ids=[f"{one.file}-{one.pipeline}" for one in PRINTED])
+def test_a_printed_command_ends_in_its_report(tmp_path: Path, index: int) -> None:
+    command, root = PRINTED[index], tmp_path / "paper"
+    run(command.pipeline, small(command.pipeline, command.given, root), root)
+    assert (root / "08_reporting" / command.pipeline / "report.html").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(4 * 3600)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_entry_of_a_comparison_is_run_and_compared(tmp_path: Path, family: str) -> None:
+    given = next((command.given for command in PRINTED if command.pipeline == family), {})
+    root, named = tmp_path / "paper", entries(family)
+    values = small(family, given, root)
+    place = values.pop("data_root")
+    conf = configured(values, tmp_path / "conf")
+    asked = {"data_root": place, "compare": {"algorithms": " ".join(named), "seeds": "1"}}
+    run("compare", asked, root, "--conf-source", str(conf))
+    found = json.loads((root / "08_reporting" / "compare" / "comparison.json").read_text())
+    assert set(found["entries"]) == set(named)
