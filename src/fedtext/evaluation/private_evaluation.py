@@ -89,9 +89,9 @@ def accuracy_release(algorithm: str) -> str:
     return f"evaluation.{algorithm}.accuracy"
 
 
-def classification_release(algorithm: str) -> str:
-    """Return the name of an algorithm's release of classification accuracy."""
-    return f"evaluation.{algorithm}.classification"
+def task_release(algorithm: str, task: str) -> str:
+    """Return the name of an algorithm's release of its accuracy in a downstream task."""
+    return f"evaluation.{algorithm}.{task}"
 
 
 @dataclass(frozen=True)

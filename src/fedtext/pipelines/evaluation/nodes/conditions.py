@@ -28,6 +28,7 @@ from fedtext.evaluation.measures.measure import Distance
 from fedtext.evaluation.measures.next_token_accuracy import CROSS_ENTROPY, ranks_of
 from fedtext.evaluation.paired import compare_scored, ordered_conditions
 from fedtext.evaluation.scoring import evenly_spaced, score_conditions
+from fedtext.evaluation.units import drawn_units
 from fedtext.generation.few_shot import draw_prompts, first_nonempty, sampled_texts
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models.generator import Generator
@@ -36,7 +37,6 @@ from fedtext.params.conditions import PUBLIC_CONTROL, SYNTHETIC
 from fedtext.params.corpus import Chunking, Partition
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.generation import prompts_for
-from fedtext.pipelines.evaluation.nodes.held_out import drawn_units
 from fedtext.reporting.figures import tokens_per_client
 from fedtext.reporting.figures_pca import pca_panels, shown_rounds
 from fedtext.seeding import derived_seed, stream
