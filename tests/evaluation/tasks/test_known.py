@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from typing import Any
+
 import pytest
 
 from fedtext.evaluation.measures.known import measure
@@ -9,7 +12,11 @@ from fedtext.evaluation.tasks.known import TASKS, measured_tasks
 from fedtext.evaluation.tasks.task import DownstreamTask
 from fedtext.params.task import Task
 from tests.evaluation.examples import card
-from tests.parameters import conf_base
+from tests.parameters import conf_base, parameters
+
+
+def deep_value(values: Any, dotted: str) -> Any:
+    return reduce(lambda inner, name: inner[name], dotted.split("."), values)
 
 
 def test_names_verbs_and_groups_are_a_task_s_own() -> None:
@@ -26,7 +33,7 @@ def test_its_measures_are_known_and_stand_in_its_document(task: DownstreamTask) 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_nothing_is_measured_by_default(task: DownstreamTask) -> None:
-    settings = conf_base(task.parameters)
+    settings = task.parameters.model_validate(deep_value(parameters(), task.group))
     for priced in (False, True):
         assert not settings.is_measured(conf_base(Task), priced=priced)
         settings.validate_settings(conf_base(Task), priced=priced)

@@ -119,7 +119,8 @@ def validate_measures() -> None:
     """Check, before any work, that the declared measures can be taken.
 
     Raises:
-        RunRefusedError: A name of `evaluation.measures` is unknown, or no measure of sets of texts; or a
+        RunRefusedError: A name of `evaluation.measures` is unknown, or no measure of sets of texts; parameters of a
+            downstream task are faulty; or a
             downstream task is declared where it cannot be measured.
     """
     _validate_tasks()
@@ -134,15 +135,17 @@ def validate_measures() -> None:
 
 
 def _validate_tasks() -> None:
+    faults = parameter_faults(active_parameters(), {task.group: task.parameters for task in TASKS})
+    if faults:  # Kedro checks what a node reads, and no node reads the parameters of a task that is not measured
+        raise parameters_refusal(faults)
     try:
         corpus = Corpus.model_validate(active_group("corpus"))
         evaluation = Evaluation.model_validate(active_group("evaluation"))
         classes = Task.model_validate(active_group("task"))
-        settings = [_settings_of(task) for task in TASKS]
     except ValidationError:
         return
     try:
-        for own in settings:
-            own.validate_settings(classes, priced=evaluation.is_priced(corpus))
+        for task in TASKS:
+            _settings_of(task).validate_settings(classes, priced=evaluation.is_priced(corpus))
     except ValueError as error:
         raise RunRefusedError(str(error)) from None
