@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from plotly.graph_objects import Figure
 from fedtext.corpora.records import spread_samples
 from fedtext.evaluation.contamination import copy_masks, summary
 from fedtext.evaluation.distribution import HeldOut, fit_pca, median_distance_to_medoid
-from fedtext.evaluation.measures.distances import compared, floors
+from fedtext.evaluation.measures.distances import compared, distance_document, floors
 from fedtext.evaluation.measures.known import measured_sets, measures_of_kind
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.evaluation.measures.next_token_accuracy import CROSS_ENTROPY, ranks_of
@@ -33,7 +34,6 @@ from fedtext.generation.few_shot import draw_prompts, first_nonempty, sampled_te
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models.generator import Generator
 from fedtext.models.language_model import LanguageModel
-from fedtext.params.conditions import PUBLIC_CONTROL, SYNTHETIC
 from fedtext.params.corpus import Chunking, Partition
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.generation import prompts_for
@@ -161,18 +161,19 @@ def measure_distances(
 
     An algorithm without rounds gives neither their embeddings nor their record.
     """
-    round_embeddings, scores = round_embeddings or {}, rounds["released_scores"] if rounds else []
-    sets = {SYNTHETIC.name: synthetic_embeddings, PUBLIC_CONTROL.name: public_embeddings}
-    smallest = min(len(rows) for rows in (*round_embeddings.values(), *sets.values()))
+    sets = synthetic_embeddings, public_embeddings, *(round_embeddings or {}).values()
+    smallest = min(map(len, sets))
     held_out = HeldOut.of(private_test_embeddings, smallest_set=smallest, seed=evaluation.seed)
     measures = measures_of_kind(Distance, evaluation.measures)
-    candidates = {int(name.removeprefix("round_")) - 1: rows for name, rows in round_embeddings.items()}
+    found = distance_document(
+        partial(compared, held_out, measures=measures),
+        synthetic=synthetic_embeddings,
+        public=public_embeddings,
+        round_embeddings=round_embeddings,
+        rounds=rounds,
+    )
     return {
-        "rounds": [
-            {"adapter": t, "released_score": scores[t], **compared(held_out, rows, measures)}
-            for t, rows in candidates.items()
-        ],
-        "sets": {name: compared(held_out, rows, measures) for name, rows in sets.items()},
+        **found,
         "bias": held_out.floor()._asdict(),
         "floors": {name: floor._asdict() for name, floor in floors(held_out, measures).items()},
         "held_out_texts": len(private_test_embeddings),

@@ -12,6 +12,7 @@ import pandas as pd
 
 from fedtext.evaluation import private_evaluation
 from fedtext.evaluation.accuracy_release import AccuracyContribution, accuracy_query, release_accuracies
+from fedtext.evaluation.measures.distances import distance_document
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY
 from fedtext.evaluation.next_token import next_token_accuracy
 from fedtext.evaluation.private_evaluation import (
@@ -150,14 +151,14 @@ def measure_released_distances(
     """Measure distances as `measure_distances` does, from the released mean features: no FID, and with noise."""
     phi = _feature_map(public_embeddings, evaluation)
     released = private_evaluation.ReleasedMean.of(phi, total, summed_stddev(ledger))
-    candidates = {int(name.removeprefix("round_")) - 1: rows for name, rows in (round_embeddings or {}).items()}
-    scores = rounds["released_scores"] if rounds else []
-    compared, sets, floor = private_evaluation.measured(released, public_embeddings, candidates, synthetic_embeddings)
-    return {
-        "rounds": [{"adapter": t, "released_score": scores[t], **row} for t, row in compared.items()],
-        "sets": sets,
-        "floor": floor,
-    }
+    found = distance_document(
+        released.compare,
+        synthetic=synthetic_embeddings,
+        public=public_embeddings,
+        round_embeddings=round_embeddings,
+        rounds=rounds,
+    )
+    return {**found, "floor": released.floor(public_embeddings)}
 
 
 def report_evaluation_privacy(
