@@ -35,18 +35,18 @@ def test_classification_is_measured_where_it_can_be(
 ) -> None:
     task, classification = conf_base(Task, labels=labels), conf_base(Classification, measured=measured)
     assert classification.is_measured(task, priced=priced) is expected
-    classification.validate_settings(task)
+    classification.validate_settings(task, priced=priced)
 
 
 def test_what_was_asked_for_and_cannot_be_had_is_refused() -> None:
     asked = conf_base(Classification, measured=True)
     with pytest.raises(ValueError, match=r"task\.labels names 0"):
-        asked.validate_settings(conf_base(Task))
+        asked.validate_settings(conf_base(Task), priced=False)
     tagged = conf_base(Entities, measured=True)
-    tagged.validate_settings(priced=False)
+    tagged.validate_settings(conf_base(Task), priced=False)
     with pytest.raises(ValueError, match=r"answers have no such release.*\(evaluation.questions.measured=false\)"):
-        conf_base(Questions, measured=True).validate_settings(priced=True)
+        conf_base(Questions, measured=True).validate_settings(conf_base(Task), priced=True)
     with pytest.raises(
         ValueError, match=r"entities have no such release: leave it out \(evaluation.entities.measured=false\)"
     ):
-        tagged.validate_settings(priced=True)
+        tagged.validate_settings(conf_base(Task), priced=True)

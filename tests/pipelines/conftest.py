@@ -15,6 +15,7 @@ from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 
+from fedtext.evaluation.units import unit_of
 from fedtext.federation.units import Population
 from fedtext.models.generator import Framing
 from fedtext.models.language_model import LanguageModel
@@ -22,7 +23,6 @@ from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.generation import Sampler
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.clients.nodes import unit_of
 from fedtext.privacy.noise import new_noise_key
 from fedtext.wiring.config import loader_for
 from tests.parameters import conf_base

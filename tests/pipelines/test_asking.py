@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from fedtext.evaluation.tasks.questions import answer_trainer, compare_answers
 from fedtext.models.encoder import load_encoder
 from fedtext.params.corpus import Partition
 from fedtext.params.evaluation import Evaluation
-from fedtext.pipelines.evaluation.nodes import downstream as nodes
 from tests.parameters import conf_base
 from tests.training.test_extractive_qa import LESSONS, STEPS, exercises
 
@@ -24,10 +24,10 @@ def test_exercises_teach_and_other_texts_do_not() -> None:
     evaluation = conf_base(Evaluation, questions={"measured": True, "fine_tuning": STEPS}, private_texts=LESSONS)
     plain = pd.DataFrame({"text": ["The ferry sailed at dusk."] * 8})
     scored = {
-        "private": nodes.ask_after_private_text(held_out, encoder, evaluation, frame(LESSONS + 20, seed=1)),
-        "public_control": nodes.ask_after_texts(held_out, encoder, evaluation, plain),
+        "private": answer_trainer(True)(held_out, encoder, evaluation, frame(LESSONS + 20, seed=1)),
+        "public_control": answer_trainer(False)(held_out, encoder, evaluation, plain),
     }
-    told = nodes.compare_answers(held_out, conf_base(Partition), **scored)["conditions"]
+    told = compare_answers(held_out, conf_base(Partition), **scored)["conditions"]
     assert told["private"]["texts"] == LESSONS
     assert told["private"]["answer_f1"] > 0.7
     assert told["public_control"] == told["public_control"] | {"texts": 0, "answer_f1": 0, "answer_exact": 0}

@@ -11,6 +11,7 @@ import pytest
 
 from fedtext.corpora.clients import is_selected
 from fedtext.corpora.splits import splits_of
+from fedtext.evaluation.units import unit_of
 from fedtext.federation.units import Population, unit_codes
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.privacy import Privacy
@@ -19,7 +20,6 @@ from fedtext.pipelines.clients.nodes import (
     declare_population,
     embed_private_samples,
     enrol_units,
-    unit_of,
 )
 from fedtext.system.errors import InputError
 from tests.parameters import conf_base

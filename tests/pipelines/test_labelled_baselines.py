@@ -86,8 +86,8 @@ def test_no_node_of_a_baseline_reads_private_text_but_the_evaluation_s() -> None
 
 def test_private_only_is_judged_on_a_public_corpus() -> None:
     job = graph("private_only", task=LABELS)
-    assert "unprotected_classification" in job.all_outputs()
-    (learner,) = (node for node in job.nodes if "private_classified_private" in node.outputs)
+    assert "unprotected_downstream_classification" in job.all_outputs()
+    (learner,) = (node for node in job.nodes if "private_downstream_classification_private" in node.outputs)
     assert Tag.CONTROL in learner.tags
 
 
@@ -119,20 +119,20 @@ def test_private_only_is_refused_on_private_text_unless_it_was_said() -> None:
 
 
 def test_classification_is_part_of_a_job_where_classes_are_declared() -> None:
-    assert "pe_classification" in graph("pe", task=LABELS).all_outputs()
-    assert "pe_classification" not in graph("pe").all_outputs()
-    assert "dp_ftrl_classification" not in graph("dp_ftrl", task=LABELS).all_outputs()
+    assert "pe_downstream_classification" in graph("pe", task=LABELS).all_outputs()
+    assert "pe_downstream_classification" not in graph("pe").all_outputs()
+    assert "dp_ftrl_downstream_classification" not in graph("dp_ftrl", task=LABELS).all_outputs()
     private = {"declared_public": False}
-    assert "pe_classification" not in graph("pe", task=LABELS, corpus=private).all_outputs()
+    assert "pe_downstream_classification" not in graph("pe", task=LABELS, corpus=private).all_outputs()
     at_a_price = graph("pe", task=LABELS, corpus=private, classification={"measured": True})
     (release,) = [node for node in at_a_price.nodes if node.name == "evaluation.pe.release_classification"]
     assert Tag.RELEASE in release.tags
-    (compared,) = [node for node in at_a_price.nodes if "pe_classification" in node.outputs]
+    (compared,) = [node for node in at_a_price.nodes if "pe_downstream_classification" in node.outputs]
     assert not any(name.startswith("private_") for name in compared.inputs)
     with pytest.raises(RuntimeError, match="entities have no such release"):
         graph("pe", corpus=private, evaluation={"entities": {"measured": True}})
-    assert "pe_entities" in graph("pe", evaluation={"entities": {"measured": True}}).all_outputs()
-    assert "pe_entities" not in graph("pe").all_outputs()
+    assert "pe_downstream_entities" in graph("pe", evaluation={"entities": {"measured": True}}).all_outputs()
+    assert "pe_downstream_entities" not in graph("pe").all_outputs()
 
 
 def test_questions_are_part_of_a_job_where_they_are_asked_for_and_nobody_pays() -> None:
@@ -140,7 +140,11 @@ def test_questions_are_part_of_a_job_where_they_are_asked_for_and_nobody_pays() 
     with pytest.raises(RuntimeError, match="answers have no such release"):
         graph("pe", corpus={"declared_public": False}, evaluation=asked)
     job = graph("pe", evaluation=asked)
-    assert {"pe_questions", "private_asked_private", "private_pe_asked_synthetic"} <= job.all_outputs()
+    assert {
+        "pe_downstream_questions",
+        "private_downstream_questions_private",
+        "private_pe_downstream_questions_synthetic",
+    } <= job.all_outputs()
     (scorecard,) = (node for node in job.nodes if "pe_scorecard" in node.outputs)
-    assert "pe_questions" in scorecard.inputs
-    assert "pe_questions" not in graph("pe").all_outputs()
+    assert "pe_downstream_questions" in scorecard.inputs
+    assert "pe_downstream_questions" not in graph("pe").all_outputs()

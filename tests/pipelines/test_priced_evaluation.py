@@ -14,6 +14,7 @@ from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline, node
 from kedro.runner import SequentialRunner
 
+from fedtext.evaluation.tasks.classification import compare_released_classifications, release_classification
 from fedtext.federation.units import Population
 from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.evaluation import Classification, Evaluation
@@ -22,7 +23,7 @@ from fedtext.params.task import Task
 from fedtext.params.training import TunedTraining
 from fedtext.privacy.noise import new_noise_key
 from fedtext.privacy.tags import Tag
-from fedtext.reporting.downstream import classification_table
+from fedtext.reporting.tables import task_tables
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.algorithm import no_controls
 from fedtext.wiring.config import active_loader
@@ -291,13 +292,13 @@ def test_how_often_classes_are_found_is_a_release_of_its_own() -> None:
     planned = ledger.planned or ()
     assert [one.name.rpartition(".")[2] for one in planned] == ["features", "classification", "accuracy"]
     before = ledger.charge(planned[0])
-    sums, charged = nodes.release_classification(sample, new_noise_key(3), before, settings, **found)
+    sums, charged = release_classification(sample, new_noise_key(3), before, settings, **found)
     assert charged.releases[-1] == planned[1]
     assert sums.shape == (9,)
     texts = {name: table(30, 4, 2).assign(label="tea") for name in ("public_control", "untuned_control", "synthetic")}
     texts["public_control"]["label"] = ["tea"] * 5 + ["other"] * 25
     corpus, task = conf_base(Corpus, TABLE), conf_base(Task, labels="tea rum")
-    document = nodes.compare_released_classifications(sums, charged, task, settings, evaluation, corpus, **texts)
+    document = compare_released_classifications(sums, charged, task, settings, evaluation, corpus, **texts)
     said = document["conditions"]
     assert all(said[name]["low"] <= exact[name] <= said[name]["high"] for name in LEVELS)
     assert not said["synthetic"]["low"] <= exact["eps0"] <= said["synthetic"]["high"]
@@ -306,6 +307,6 @@ def test_how_often_classes_are_found_is_a_release_of_its_own() -> None:
         "eps0": 0, "public_control": 5, "untuned_control": 20, "synthetic": 20
     }  # fmt: skip
     assert "macro_f1" not in said["synthetic"]
-    page = classification_table(json.loads(json.dumps(document, allow_nan=False)))
+    page = task_tables({"classification": json.loads(json.dumps(document, allow_nan=False))})
     assert "names of the classes alone" in page
     assert "5" in page

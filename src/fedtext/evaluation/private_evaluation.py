@@ -61,13 +61,21 @@ import numpy as np
 from jaxtyping import Float, Int, Int64
 
 from fedtext.evaluation.distribution import Pca, fit_pca, median_distance_to_medoid
-from fedtext.evaluation.measures.distances import FID, FRECHET_MAIN_AXES, MEAN_GAP, MEDIAN_DISTANCE, MMD, stddev_of
+from fedtext.evaluation.measures.distances import (
+    FID,
+    FRECHET_MAIN_AXES,
+    MEAN_GAP,
+    MEDIAN_DISTANCE,
+    MMD,
+    Row,
+    stddev_of,
+)
 from fedtext.evaluation.measures.measure import PerText
 from fedtext.evaluation.paired import evaluated_condition, gap_conditions, ordered_conditions, pairs
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.query import Parts, Query
 from fedtext.federation.units import Block
-from fedtext.params.conditions import EPS0, PRIVATE, PUBLIC_CONTROL, SYNTHETIC
+from fedtext.params.conditions import EPS0, PRIVATE
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.clipping import clip_rows
@@ -89,9 +97,9 @@ def accuracy_release(algorithm: str) -> str:
     return f"evaluation.{algorithm}.accuracy"
 
 
-def classification_release(algorithm: str) -> str:
-    """Return the name of an algorithm's release of classification accuracy."""
-    return f"evaluation.{algorithm}.classification"
+def task_release(algorithm: str, task: str) -> str:
+    """Return the name of an algorithm's release of its accuracy in a downstream task."""
+    return f"evaluation.{algorithm}.{task}"
 
 
 @dataclass(frozen=True)
@@ -310,7 +318,6 @@ CLIP_NORM = 1.0
 LINEAR, KERNEL, SPREAD, PRESENT = math.sqrt(0.36), math.sqrt(0.27), math.sqrt(0.27), math.sqrt(0.1)
 BANDWIDTH = 1.0  # as `distribution.mmd_squared`
 DRAWS = 200  # noise samples that estimate the effect of noise on the Frechet distance
-Row = dict[str, float | int | None]
 
 
 def feature_width(dim: int, *, features: int, axes: int) -> int:
@@ -441,16 +448,6 @@ class ReleasedMean:
         covariance = second - np.outer(centre, centre) + (noise / LINEAR) ** 2 * np.eye(len(axes))
         values, vectors = np.linalg.eigh(covariance)
         return centre, (vectors * np.maximum(values, 0.0)) @ vectors.T
-
-
-def measured(
-    released: ReleasedMean,
-    public: Float[np.ndarray, "text dim"],
-    synthetic: Float[np.ndarray, "synthetic dim"],
-) -> tuple[dict[str, Row], Row]:
-    """Return the rows of the sets, and the self-distance by the Frechet distance."""
-    sets = {SYNTHETIC.name: released.compare(synthetic), PUBLIC_CONTROL.name: released.compare(public)}
-    return sets, released.floor(public)
 
 
 def _layout(dim: int, features: int, axes: int) -> Parts:

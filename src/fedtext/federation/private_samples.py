@@ -140,6 +140,17 @@ class PrivateSamples:
         return cls(embeddings["features"], embeddings[unit], label, enrolled, holder)
 
     @classmethod
+    def protected_by(
+        cls,
+        ledger: Ledger,
+        arrays: Mapping[str, np.ndarray],
+        enrolment: Mapping[str, np.ndarray],
+        classes: Sequence[str] = (),
+    ) -> PrivateSamples:
+        """Build from private arrays and the enrolment (`unit`), with the unit that the ledger protects."""
+        return cls.of(arrays, classes, ledger.declaration.unit, enrolment["unit"])
+
+    @classmethod
     def of_one_class(
         cls,
         features: Shaped[np.ndarray, "sample dim"],

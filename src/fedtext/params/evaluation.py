@@ -1,7 +1,7 @@
 """How a synthetic data set is evaluated: next-token prediction, and the downstream tasks.
 
-Measures of held-out text without a private (DP) version derive from `NonPrivateMeasure`. The downstream tasks are
-question answering about a passage, entity recognition and classification.
+The parameters of downstream tasks (`fedtext.evaluation.tasks`) derive from `TaskParameters`; those of a task without a
+private (DP) version, from `NonPrivateMeasure`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,22 @@ from fedtext.params.training import CausalTraining, TunedTraining
 from fedtext.system.errors import InputError
 
 
-class NonPrivateMeasure(Parameters):
+class TaskParameters(Parameters):
+    """Base of a downstream task's parameters: whether it is measured, and whether it can be.
+
+    `task` has the classes, and `priced` says whether figures of held-out text are noisy releases.
+    """
+
+    def is_measured(self, task: Task, *, priced: bool) -> bool:
+        """Return whether the task is measured."""
+        raise NotImplementedError
+
+    def validate_settings(self, task: Task, *, priced: bool) -> None:
+        """Raise ValueError if the task is requested and cannot be measured."""
+        raise NotImplementedError
+
+
+class NonPrivateMeasure(TaskParameters):
     """Base of parameters with `measured`: whether a measure is computed, which needs exact figures of held-out text.
 
     Attributes:
@@ -32,7 +47,11 @@ class NonPrivateMeasure(Parameters):
     if TYPE_CHECKING:
         measured: bool
 
-    def validate_settings(self, *, priced: bool) -> None:
+    def is_measured(self, task: Task, *, priced: bool) -> bool:
+        """Return whether it is requested, which DP evaluation refuses."""
+        return self.measured and not priced
+
+    def validate_settings(self, task: Task, *, priced: bool) -> None:
         """Raise ValueError if the measure is requested and held-out figures must be private."""
         if self.measured and priced:
             raise InputError(
@@ -172,7 +191,7 @@ class ClassifierTraining(Parameters):
     length: int = Field(ge=4)
 
 
-class Classification(Parameters):
+class Classification(TaskParameters):
     """Classification: a classifier is trained on the texts and evaluated on held-out text.
 
     `measured`: null: if `task.labels` names classes and figures of held-out text may be exact; true: also as a noisy
@@ -188,7 +207,7 @@ class Classification(Parameters):
         """Return whether texts are classified; `priced`: whether figures of held-out text are noisy releases."""
         return not priced and len(task.labels) > 1 if self.measured is None else self.measured
 
-    def validate_settings(self, task: Task) -> None:
-        """Raise ValueError if it is requested and there are no classes."""
+    def validate_settings(self, task: Task, *, priced: bool) -> None:
+        """Raise ValueError if it is requested and there are no classes; it has a noisy release, `priced` or not."""
         if self.measured:
             task.validate_classes("classification.measured=true")

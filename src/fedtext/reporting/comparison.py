@@ -16,10 +16,10 @@ from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
 from fedtext.evaluation.measures.known import MEASURES, measure, measures_in_document
 from fedtext.evaluation.measures.measure import Direction, Measure, OnHeldOut
 from fedtext.evaluation.measures.preferences import DOCUMENT as WIN_RATES
+from fedtext.evaluation.wording import spent
 from fedtext.federation.communication import Cost
 from fedtext.params.compare import Claim, Claims
 from fedtext.params.conditions import BESIDE, CONDITIONS, EPS0, PRIVATE
-from fedtext.reporting.wording import spent
 from fedtext.system.errors import InputError
 
 BySeed = dict[int, float]

@@ -9,12 +9,12 @@ from markupsafe import Markup
 
 from fedtext.evaluation.measures.known import measure
 from fedtext.evaluation.measures.measure import ABSENT, SHARE, Measure, Unit
+from fedtext.evaluation.wording import spent
 from fedtext.params.conditions import CONDITIONS, EPS0
 from fedtext.reporting.comparison import main_measure
 from fedtext.reporting.page import bullets, figure_html, page
 from fedtext.reporting.tables import cost_table_html, table
 from fedtext.reporting.templates import render
-from fedtext.reporting.wording import spent
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -18,6 +18,7 @@ from fedtext.evaluation.distribution import Bias
 from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
 from fedtext.evaluation.measures.known import MEASURES, measures_in_document
 from fedtext.evaluation.measures.measure import Distance
+from fedtext.evaluation.wording import count, share, spent
 from fedtext.params.conditions import CONDITIONS, PREFERENCES, Role
 from fedtext.privacy.disclosure_control import MIN_UNITS, round_counts
 from fedtext.reporting.figure_style import (
@@ -33,7 +34,6 @@ from fedtext.reporting.figure_style import (
     plain_text,
     styled,
 )
-from fedtext.reporting.wording import count, share, spent
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Bar, Figure

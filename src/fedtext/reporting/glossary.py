@@ -12,12 +12,12 @@ from typing import Any
 from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict
 
+from fedtext.evaluation.wording import count, scientific, spent
 from fedtext.params.conditions import PUBLIC_CONTROL, UNTUNED_CONTROL
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.assumptions import SIMULATED
-from fedtext.reporting.wording import count, scientific, spent
 
 WORDS = {
     "ε": "privacy loss: how much likelier one unit's text can make what was released; the smaller, the better",

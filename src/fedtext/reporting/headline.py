@@ -11,8 +11,8 @@ from typing import Any
 
 from fedtext.evaluation.measures.known import measures_in_document
 from fedtext.evaluation.measures.measure import PerText
+from fedtext.evaluation.wording import MEASURED, UNKNOWN, count, interval, scientific, spent
 from fedtext.params.conditions import CONTROLS, EPS0
-from fedtext.reporting.wording import MEASURED, UNKNOWN, count, interval, scientific, spent
 
 NEIGHBOURS = {
     "zero_out": "had any one {unit} contributed nothing",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
+from fedtext.evaluation.wording import count
 from fedtext.params.conditions import CONDITIONS
-from fedtext.reporting.downstream import classification_table, entities_table, questions_table
 from fedtext.reporting.headline import heading
 from fedtext.reporting.page import bullets, figure_html, glossary, page
 from fedtext.reporting.run_facts import facts_table
@@ -18,10 +18,10 @@ from fedtext.reporting.tables import (
     distance_table,
     protection_table,
     published_table,
+    task_tables,
     texts_table,
 )
 from fedtext.reporting.templates import render
-from fedtext.reporting.wording import count
 from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
@@ -83,11 +83,7 @@ def _sections(
     card: Mapping[str, Any], drawn: Mapping[str, Markup], samples: Sequence[Sample]
 ) -> dict[str, tuple[str, Markup]]:
     tables = {
-        "accuracy": accuracy_table(card["accuracy"])
-        + published_table(card["accuracy"])
-        + classification_table(card.get("classification"))
-        + entities_table(card.get("entities"))
-        + questions_table(card.get("questions")),
+        "accuracy": accuracy_table(card["accuracy"]) + published_table(card["accuracy"]) + task_tables(card),
         "distribution": distance_table(card["distribution"]) if card["distribution"] else Markup(),
         "texts": texts_table(card["texts"]),
         "privacy": protection_table(card["protection"], card["terms"]["tested"])

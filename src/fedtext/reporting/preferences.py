@@ -13,6 +13,7 @@ from fedtext.evaluation.cost import cost_rows
 from fedtext.evaluation.measures.known import measures_in_document
 from fedtext.evaluation.measures.preferences import WIN_RATE
 from fedtext.evaluation.paired import ordered_conditions
+from fedtext.evaluation.wording import change, count, interval
 from fedtext.federation.communication import Cost
 from fedtext.params.conditions import CONDITIONS, LONGER, POLICY, PREFERENCES, SHORTER, UNTUNED
 from fedtext.reporting.figure_style import SYNTHETIC, styled
@@ -24,7 +25,6 @@ from fedtext.reporting.run_facts import facts_table
 from fedtext.reporting.scorecard import Protection, strict
 from fedtext.reporting.tables import cost_table_html, protection_table, table
 from fedtext.reporting.templates import render
-from fedtext.reporting.wording import change, count, interval
 
 if TYPE_CHECKING:
     import pandas as pd

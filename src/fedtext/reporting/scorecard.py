@@ -16,11 +16,11 @@ from fedtext.evaluation.cost import cost_rows
 from fedtext.evaluation.distribution import Bias
 from fedtext.evaluation.measures.known import MEASURES
 from fedtext.evaluation.measures.measure import Distance
+from fedtext.evaluation.tasks.known import TASKS, measured_tasks
 from fedtext.federation.communication import Cost
 from fedtext.params.conditions import CONTROLS, PRIVATE, SYNTHETIC
 from fedtext.params.privacy import Adjacency
 from fedtext.privacy.assumptions import SIMULATED
-from fedtext.reporting.downstream import classification_limits
 from fedtext.reporting.glossary import Terms
 from fedtext.reporting.headline import accuracy_sentence, epsilon_sentence, protection_sentence
 
@@ -101,10 +101,8 @@ def scorecard(
     synthetic_texts: int,
     terms: Terms,
     texts: Mapping[str, Any] | None = None,
-    classification: Mapping[str, Any] | None = None,
-    entities: Mapping[str, Any] | None = None,
-    questions: Mapping[str, Any] | None = None,
     copies: Mapping[str, Any] | None = None,
+    tasks: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the whole scorecard as strict JSON: numbers that are not finite become null.
 
@@ -118,13 +116,11 @@ def scorecard(
         synthetic_texts: Size of the data set.
         terms: The terms under which held-out text was measured.
         texts: `measures` (names) of texts alone and `sets` (condition -> values); None without texts.
-        classification: The document of `evaluation.classification.compare_classified`, if any.
-        entities: The document of `evaluation.entities.compare_entities`, if any.
-        questions: The document of `evaluation.questions.compare_questions`, if any.
         copies: The counts of `evaluation.contamination.summary`; None where held-out text was not searched for in
-            training
-            text.
+            training text.
+        tasks: The documents of the downstream tasks that were measured, by their names (`evaluation.tasks.known`).
     """
+    measured = tasks or {}
     guarded = {**protection.model_dump(), "unaccounted": list(_reasons(protection))}
     card = {
         "headline": [protection_sentence(guarded), epsilon_sentence(guarded), accuracy_sentence(accuracy)],
@@ -137,12 +133,14 @@ def scorecard(
         "accuracy": accuracy,
         "distribution": _distances(distribution),
         "texts": texts,
-        "classification": classification,
-        "entities": entities,
-        "questions": questions,
+        **{task.name: measured.get(task.name) for task in TASKS},
         "copies": copies,
         "cost": cost_rows(costs),
-        "limits": [*_limits(accuracy, distribution, terms), _copies(copies), *classification_limits(classification)],
+        "limits": [
+            *_limits(accuracy, distribution, terms),
+            _copies(copies),
+            *(sentence for task, document in measured_tasks(measured) for sentence in task.limits(document)),
+        ],
     }
     return strict(card)  # type: ignore[no-any-return]
 

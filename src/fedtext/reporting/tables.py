@@ -11,9 +11,10 @@ from fedtext.evaluation.measures.distances import FID, FRECHET_MAIN_AXES, MEDIAN
 from fedtext.evaluation.measures.known import MEASURES, measures_in_document, measures_of_kind
 from fedtext.evaluation.measures.measure import ABSENT, Distance, TextProperty
 from fedtext.evaluation.scoring import PREFIX
+from fedtext.evaluation.tasks.known import measured_tasks
+from fedtext.evaluation.wording import change, compact, count, rounded, scientific, seconds, share, size, spent
 from fedtext.params.conditions import CONDITIONS, EPS0, SYNTHETIC
 from fedtext.reporting.templates import render
-from fedtext.reporting.wording import change, compact, count, rounded, scientific, seconds, share, size, spent
 
 
 def table(
@@ -52,6 +53,12 @@ def accuracy_table(accuracy: Mapping[str, Any]) -> Markup:
         rows,
         strong=[i for i, name in enumerate(names) if name == accuracy["judged"]],
     )
+
+
+def task_tables(card: Mapping[str, Any]) -> Markup:
+    """Return the tables of the downstream tasks that were measured; empty where none was."""
+    found = [each for task, document in measured_tasks(card) for each in task.tables(document)]
+    return Markup().join(table(*each) for each in found)
 
 
 def published_table(accuracy: Mapping[str, Any]) -> Markup:

@@ -8,25 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum, StrEnum
+from enum import StrEnum
 
 from kedro.pipeline import Pipeline
 
 
-class HeldOutOutcome(Enum):
-    """The private result of a trained model for each held-out text, by kind of task; it is never released itself."""
-
-    CLASSIFIED = "classified"  # the class that a classifier predicts
-    TAGGED = "tagged"  # how many entities are found
-    ASKED = "asked"  # how right a question answering model is
-
-    def of_control(self, condition: str) -> str:
-        """Return the name of a baseline's data set, which all algorithms share."""
-        return f"private_{self.value}_{condition}"
-
-    def of_texts(self, algorithm: str, condition: str) -> str:
-        """Return the name of the data set for an algorithm's own texts, under a condition's name."""
-        return f"private_{algorithm}_{self.value}_{condition}"
+def control_scores(task: str, condition: str) -> str:
+    """Return the data set of a downstream task's scores for each held-out text, for a baseline that all share."""
+    return f"private_downstream_{task}_{condition}"
 
 
 class Outputs:
@@ -69,11 +58,7 @@ class Outputs:
 
         self.test_features = f"{algorithm}_test_features"
         self.accuracy_sums = f"{algorithm}_accuracy_sums"
-        self.class_sums = f"{algorithm}_class_sums"
         self.accuracy = f"{algorithm}_accuracy"
-        self.classification = f"{algorithm}_classification"
-        self.entities = f"{algorithm}_entities"
-        self.questions = f"{algorithm}_questions"
         self.texts_alone = f"{algorithm}_texts_alone"
         self.distances = f"{algorithm}_distances"
         self.held_out_prompts = f"{algorithm}_held_out_prompts"
@@ -92,6 +77,18 @@ class Outputs:
     def counts(self, condition: str) -> str:
         """Return the data set of correct predictions in held-out text, for one condition of the algorithm's texts."""
         return f"private_{self.algorithm}_counts_{condition}"
+
+    def downstream(self, task: str) -> str:
+        """Return the data set of a downstream task's comparison of all conditions."""
+        return f"{self.algorithm}_downstream_{task}"
+
+    def downstream_sums(self, task: str) -> str:
+        """Return the data set of a downstream task's noisy sums."""
+        return f"{self.algorithm}_downstream_sums_{task}"
+
+    def downstream_scores(self, task: str, condition: str) -> str:
+        """Return the data set of a downstream task's scores for each held-out text, for the algorithm's own texts."""
+        return f"private_{self.algorithm}_downstream_{task}_{condition}"
 
     def answers(self, condition: str) -> str:
         """Return the data set of a policy's answers to the held-out prompts, under a condition's name."""

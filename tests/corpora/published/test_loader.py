@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from fedtext.corpora.exercises import Exercise, exercise_in
 from fedtext.corpora.published.known import PUBLISHED
-from fedtext.corpora.published.loader import READERS, existing_published, read_published
-from fedtext.corpora.published.readers import Question, squad_questions, yelp
+from fedtext.corpora.published.loader import existing_published, read_published
+from fedtext.corpora.published.readers import READERS, Question, squad_questions, yelp
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.largefedbench.sources.pubmed import pubmed_rows
 from fedtext.params.corpus import PUBLISHED_NAMES, Corpus, PublishedName

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -11,39 +11,15 @@ import pandas as pd
 from fedtext.corpora.clients import named_owners
 from fedtext.corpora.columns import USUAL, digest_names, record_table, validate_values
 from fedtext.corpora.formats import JsonError
-from fedtext.corpora.published.known import PUBLISHED, FormError, Row
-from fedtext.corpora.published.readers import (
-    alpaca,
-    banking77,
-    hh,
-    imdb,
-    openassistant,
-    squad,
-    squad_exercises,
-    tldr,
-    yelp,
-)
+from fedtext.corpora.published.known import PUBLISHED, FormError
+from fedtext.corpora.published.readers import READERS, Reader
 from fedtext.params.corpus import PUBLISHED_NAMES, Corpus, PublishedName
 from fedtext.system.errors import InputError, MissingFileError
 from fedtext.system.missing import is_blank
 
-Reader = Callable[[Path], Iterator[Row]]
 OWN_COLUMNS = ("client_column", "label_column", "date_column", "silo_column")  # a published form has columns of its own
 
 OTHERWISE = "a table of your own by corpus.source=table"
-
-# PubMed's is fedtext.largefedbench.sources.pubmed, in a higher layer: it depends on the benchmark's parser.
-READERS: Mapping[PublishedName, Reader] = {
-    "alpaca": alpaca,
-    "banking77": banking77,
-    "hh": hh,
-    "imdb": imdb,
-    "openassistant": openassistant,
-    "squad": squad,
-    "squad_questions": squad_exercises,
-    "tldr": tldr,
-    "yelp": yelp,
-}
 
 
 def read_published(params: Corpus, readers: Mapping[PublishedName, Reader] = READERS) -> pd.DataFrame:

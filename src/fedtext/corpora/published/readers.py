@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from fedtext.corpora.columns import day, name_of
 from fedtext.corpora.exercises import Exercise
 from fedtext.corpora.formats import json_lines, read_csv, read_json, read_parquet
 from fedtext.corpora.published.known import FormError, Row, columns_named, list_of, text_of, value_of
+from fedtext.params.corpus import PublishedName
 from fedtext.system.missing import missing
 
 HUMAN, ASSISTANT = "\n\nHuman:", "\n\nAssistant:"
@@ -243,3 +244,18 @@ def banking77(path: Path) -> Iterator[Row]:
     """Yield one row per question."""
     for text, label in read_csv(path, columns_named("text", "category")).itertuples(index=False):
         yield Row(None, text, label)
+
+
+Reader = Callable[[Path], Iterator[Row]]
+# PubMed's is fedtext.largefedbench.sources.pubmed, in a higher layer: it depends on the benchmark's parser.
+READERS: Mapping[PublishedName, Reader] = {
+    "alpaca": alpaca,
+    "banking77": banking77,
+    "hh": hh,
+    "imdb": imdb,
+    "openassistant": openassistant,
+    "squad": squad,
+    "squad_questions": squad_exercises,
+    "tldr": tldr,
+    "yelp": yelp,
+}

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from fedtext.evaluation.distribution import Bias, HeldOut, median_distance_to_medoid, mmd_squared, unbiased_mean_gap
 from fedtext.evaluation.measures.measure import Direction, Distance
+from fedtext.evaluation.rounds import Candidates
+from fedtext.params.conditions import PUBLIC_CONTROL, SYNTHETIC
+
+Row = dict[str, float | int | None]
 
 FID = Distance(
     name="fid",
@@ -52,12 +57,33 @@ MEDIAN_DISTANCE = Distance(
 DISTANCES = (FID, MEAN_GAP, MMD, FRECHET_MAIN_AXES, MEDIAN_DISTANCE)  # in the order of a table's columns
 
 
-def compared(
-    held_out: HeldOut, texts: Float[np.ndarray, "text dim"], measures: Sequence[Distance]
-) -> dict[str, float | int | None]:
+def compared(held_out: HeldOut, texts: Float[np.ndarray, "text dim"], measures: Sequence[Distance]) -> Row:
     """Return one table row: the distances that exact embeddings allow, by name, and the number of `texts`."""
     taken = {each.name: each.value(held_out, texts) for each in measures if each.value is not None}
     return {**taken, "texts": len(texts)}
+
+
+def distance_document(
+    compare: Callable[[Float[np.ndarray, "text dim"]], Row],
+    *,
+    synthetic: Float[np.ndarray, "synthetic dim"],
+    public: Float[np.ndarray, "public dim"],
+    candidates: Iterable[Candidates] = (),
+) -> dict[str, Any]:
+    """Return `rounds`, a row for each round's candidates, and `sets`, one for the synthetic and the public texts.
+
+    Args:
+        compare: Returns a set's row.
+        synthetic: Embeddings of the synthetic texts.
+        public: Embeddings of the public texts.
+        candidates: Those of each adapter that wrote any; an algorithm without rounds has none.
+    """
+    return {
+        "rounds": [
+            {"adapter": adapter, "released_score": score, **compare(rows)} for adapter, score, rows in candidates
+        ],
+        "sets": {SYNTHETIC.name: compare(synthetic), PUBLIC_CONTROL.name: compare(public)},
+    }
 
 
 def floors(held_out: HeldOut, measures: Sequence[Distance]) -> dict[str, Bias]:

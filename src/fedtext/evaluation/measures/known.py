@@ -1,4 +1,7 @@
-"""The list of all measures by name. A new measure has its own file in this folder, and a line here."""
+"""The list of all measures by name. A new measure has its own file in this folder, and a line here.
+
+Measures of downstream tasks come with their task (`fedtext.evaluation.tasks`).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from typing import Any, TypeVar
 
 from fedtext.evaluation.measures import downstream, next_token_accuracy
 from fedtext.evaluation.measures.distances import DISTANCES
-from fedtext.evaluation.measures.downstream import CLASSIFICATION, ENTITY_F1, QUESTIONS
 from fedtext.evaluation.measures.mauve import MAUVE
 from fedtext.evaluation.measures.measure import Measure, OnHeldOut, PerText, TextProperty
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
@@ -15,6 +17,7 @@ from fedtext.evaluation.measures.preferences import PAIRWISE_ACCURACY, PAIRWISE_
 from fedtext.evaluation.measures.texts import DISTINCT_2, ILLEGIBLE_TEXTS, REPEATED_TEXTS
 from fedtext.evaluation.paired import ordered_conditions
 from fedtext.evaluation.scoring import evenly_spaced
+from fedtext.evaluation.tasks.known import TASKS
 from fedtext.params.evaluation import Evaluation
 from fedtext.system.errors import InputError
 
@@ -26,9 +29,7 @@ MEASURES: tuple[Measure, ...] = (
     REPEATED_TEXTS,
     DISTINCT_2,
     ILLEGIBLE_TEXTS,
-    ENTITY_F1,
-    *CLASSIFICATION,
-    *QUESTIONS,
+    *(each for task in TASKS for each in task.measures),
     PAIRWISE_ACCURACY,
     PAIRWISE_DRAWN,
     WIN_RATE,

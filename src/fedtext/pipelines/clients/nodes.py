@@ -21,8 +21,9 @@ from fedtext.corpora.splits import (
     validate_split_size,
 )
 from fedtext.evaluation.next_token import padded, text_windows
+from fedtext.evaluation.units import unit_of
 from fedtext.federation.private_samples import label_codes
-from fedtext.federation.units import Population, record_codes, unit_codes
+from fedtext.federation.units import Population, unit_codes
 from fedtext.models.encoder import Encoder
 from fedtext.models.language_model import LanguageModel
 from fedtext.models.reading_limits import validate_script
@@ -31,20 +32,6 @@ from fedtext.params.privacy import Privacy, Unit
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.system.errors import InputError
 from fedtext.system.missing import nullable
-
-
-def unit_of(private: pd.DataFrame, unit: Unit) -> np.ndarray:
-    """Return the integer code of each sample's unit: of its client, or of the sample as a record of its own.
-
-    Args:
-        private: Samples with `client_id` and `text`, and with `label` where they have one.
-        unit: The unit of privacy.
-    """
-    ids = private["client_id"].tolist()
-    if unit == "client":
-        return unit_codes(ids)
-    labels = nullable(private["label"]) if "label" in private else [None] * len(private)
-    return record_codes(ids, private["text"].tolist(), labels)
 
 
 def units_of(private: pd.DataFrame) -> dict[str, np.ndarray]:

@@ -45,7 +45,7 @@ def release_update(
     dp_fedavg: DpFedavg,
 ) -> tuple[np.ndarray, Ledger]:
     """Train on the sampled clients; release the noisy mean of their clipped updates, charged to the ledger."""
-    samples = PrivateSamples.of(private_token_rows, (), ledger.declaration.unit, private_enrolment["unit"])
+    samples = PrivateSamples.protected_by(ledger, private_token_rows, private_enrolment)
     model, _ = on_device.load()
     return algorithm.released_update(
         samples, model, server["weights"], dp_fedavg, ledger, private_noise_key, state["round"] + 1

@@ -160,7 +160,7 @@ def count_exchanged(start: Arrays, population: Population, dp_ft: DpFt) -> Excha
 
 
 def _halved(private_rows: Arrays, private_enrolment: Arrays, ledger: Ledger) -> PrivateSamples:
-    samples = PrivateSamples.of(private_rows, (), ledger.declaration.unit, private_enrolment["unit"])
+    samples = PrivateSamples.protected_by(ledger, private_rows, private_enrolment)
     return algorithm.in_halves(samples)
 
 

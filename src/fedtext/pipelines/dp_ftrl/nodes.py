@@ -62,7 +62,7 @@ def release_rows(
     dp_ftrl: DpFtrl,
 ) -> tuple[np.ndarray, np.ndarray, Ledger]:
     """Train on the round's clients; release the weighted sums that are complete, and keep the others private."""
-    samples = PrivateSamples.of(private_token_rows, (), ledger.declaration.unit, private_enrolment["unit"])
+    samples = PrivateSamples.protected_by(ledger, private_token_rows, private_enrolment)
     model, weighed = on_device.load()[0], algorithm.restored(dp_ftrl, factorisation)
     done = algorithm.released_rows(
         samples, model, server, private_open_sums, dp_ftrl, weighed, ledger, private_noise_key, state["round"] + 1

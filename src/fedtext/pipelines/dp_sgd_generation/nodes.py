@@ -66,7 +66,7 @@ def train_privately(
     dp_sgd_generation: DpSgdGeneration,
 ) -> tuple[Arrays, Ledger]:
     """Release the adapter's weights after DP-SGD; the ledger is charged for all steps before the first."""
-    samples = PrivateSamples.of(private_rows, (), ledger.declaration.unit, private_enrolment["unit"])
+    samples = PrivateSamples.protected_by(ledger, private_rows, private_enrolment)
     dim, training = start["weights"].size, dp_sgd_generation.training
     query = algorithm.planned_query(dp_sgd_generation, ledger.declaration, ledger.population, dim=dim)
     model = adapted_model(generator, dp_sgd_generation.lora, seed=derived_seed(dp_sgd_generation.seed, "adapter"))

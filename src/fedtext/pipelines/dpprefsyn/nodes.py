@@ -83,7 +83,7 @@ def learn_scorer(
     dpprefsyn: Dpprefsyn,
 ) -> tuple[Arrays, Ledger]:
     """Release the scorer, in one release or several one after another, charged to the ledger."""
-    pairs = PrivateSamples.of(private_pairs, (), ledger.declaration.unit, private_enrolment["unit"])
+    pairs = PrivateSamples.protected_by(ledger, private_pairs, private_enrolment)
     public = Candidates(candidate_embeddings)
     scorer, charged = learned_scorer(pairs, private_pairs["middle"], public, dpprefsyn, ledger, private_noise_key)
     return scorer.arrays(), charged

@@ -1,14 +1,16 @@
 """The variant of the evaluation's graph, from the active parameters when pipelines are registered."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from fedtext.evaluation.measures.known import set_measures
+from fedtext.evaluation.tasks.known import TASKS
+from fedtext.evaluation.tasks.task import DownstreamTask
 from fedtext.params.conditions import PUBLIC_CONTROL, UNTUNED_CONTROL
 from fedtext.params.corpus import Corpus
 from fedtext.params.described import Described
-from fedtext.params.evaluation import Classification, Evaluation
+from fedtext.params.evaluation import Evaluation, TaskParameters
 from fedtext.params.generation import Sampler
 from fedtext.params.policies import JudgeKind, Policies
 from fedtext.params.task import Task
@@ -26,17 +28,13 @@ class EvaluationVariant(NamedTuple):
         priced: Test clients have a privacy cost for figures, which carry noise (DP evaluation).
         private_control: The non-private bound, epsilon = infinity, is scored.
         untuned_control: The untuned generator writes a baseline.
-        classified: Classifiers are trained too.
-        tagged: Entity recognition models are trained too.
-        asked: Extractive question answering models are trained too.
+        tasks: The downstream tasks that are measured beside next-token prediction.
     """
 
     priced: bool
     private_control: bool
     untuned_control: bool = True
-    classified: bool = False
-    tagged: bool = False
-    asked: bool = False
+    tasks: tuple[DownstreamTask, ...] = ()
 
     @property
     def counts_copies(self) -> bool:
@@ -81,21 +79,27 @@ def active_variant() -> EvaluationVariant:
     try:
         corpus = Corpus.model_validate(active_group("corpus"))
         evaluation = Evaluation.model_validate(active_group("evaluation"))
-        task = Task.model_validate(active_group("task"))
-        classification = Classification.model_validate(active_group("classification"))
+        classes = Task.model_validate(active_group("task"))
+        settings = {task: _settings_of(task) for task in TASKS}
         public = _writing_of(corpus)
     except ValidationError:
         return EvaluationVariant(priced=True, private_control=False)
     priced = evaluation.is_priced(corpus)
-    classified = classification.is_measured(task, priced=priced)
     return EvaluationVariant(
         priced,
         evaluation.has_private_control(corpus),
         evaluation.has_untuned_control(public),
-        classified,
-        tagged=evaluation.entities.measured and not priced,
-        asked=evaluation.questions.measured and not priced,
+        tuple(task for task, own in settings.items() if own.is_measured(classes, priced=priced)),
     )
+
+
+def _settings_of(task: DownstreamTask) -> TaskParameters:
+    """Return a downstream task's active parameters."""
+    top, *inside = task.group.split(".")
+    group: Any = active_group(top)
+    for name in inside:
+        group = group[name]
+    return task.parameters.model_validate(group)
 
 
 def _writing_of(corpus: Corpus) -> Sampler | None:
@@ -115,10 +119,11 @@ def validate_measures() -> None:
     """Check, before any work, that the declared measures can be taken.
 
     Raises:
-        RunRefusedError: A name of `evaluation.measures` is unknown, or no measure of sets of texts; or classification,
-            entities or answers are declared where they cannot be measured.
+        RunRefusedError: A name of `evaluation.measures` is unknown, or no measure of sets of texts; parameters of a
+            downstream task are faulty; or a
+            downstream task is declared where it cannot be measured.
     """
-    _validate_classification()
+    _validate_tasks()
     try:
         names = Evaluation.model_validate(active_group("evaluation")).measures
     except ValidationError:
@@ -129,17 +134,18 @@ def validate_measures() -> None:
         raise RunRefusedError(f"evaluation.measures: {error}") from None
 
 
-def _validate_classification() -> None:
+def _validate_tasks() -> None:
+    faults = parameter_faults(active_parameters(), {task.group: task.parameters for task in TASKS})
+    if faults:  # Kedro checks what a node reads, and no node reads the parameters of a task that is not measured
+        raise parameters_refusal(faults)
     try:
         corpus = Corpus.model_validate(active_group("corpus"))
         evaluation = Evaluation.model_validate(active_group("evaluation"))
-        task = Task.model_validate(active_group("task"))
-        classification = Classification.model_validate(active_group("classification"))
+        classes = Task.model_validate(active_group("task"))
     except ValidationError:
         return
     try:
-        classification.validate_settings(task)
-        evaluation.entities.validate_settings(priced=evaluation.is_priced(corpus))
-        evaluation.questions.validate_settings(priced=evaluation.is_priced(corpus))
+        for task in TASKS:
+            _settings_of(task).validate_settings(classes, priced=evaluation.is_priced(corpus))
     except ValueError as error:
         raise RunRefusedError(str(error)) from None

@@ -47,12 +47,8 @@ def controls_pipeline() -> Pipeline:
                 conditions.generate_untuned_texts, asked_with, "untuned_texts", name="generate_untuned_texts"
             )
         )
-    if form.classified:
-        controls += downstream.controls(private=form.private_control)
-    if form.tagged:
-        controls += downstream.ENTITY_LESSONS.controls(private=form.private_control)
-    if form.asked:
-        controls += downstream.QUESTION_LESSONS.controls(private=form.private_control)
+    for task in form.tasks:
+        controls += downstream.controls(task, private=form.private_control)
     return Pipeline([*(private_evaluation.opening() if form.priced else [_drawn_samples()]), *controls])
 
 
@@ -102,21 +98,14 @@ def _of_texts(algorithm: Algorithm) -> Pipeline:
         ),
     ]
     compared, form = _controls() | counts, active_variant()
-    codes = downstream.all_codes(algorithm, judged, private=form.private_control) if form.classified else {}
-    if form.classified:
-        scored += downstream.CLASSIFICATION_LESSONS.of_texts(algorithm, judged)
-    beside = (
-        (downstream.ENTITY_LESSONS, form.tagged, made.entities),
-        (downstream.QUESTION_LESSONS, form.asked, made.questions),
-    )
-    for lessons, wanted, document in beside:
-        if wanted:
-            left = lessons.of_all(algorithm, judged, private=form.private_control)
-            scored += [*lessons.of_texts(algorithm, judged), lessons.compared(place, left, document)]
+    for task in form.tasks:
+        scored += downstream.of_texts(task, algorithm, judged)
+    scores = {
+        task: downstream.scores_of_all(task, algorithm, judged, private=form.private_control) for task in form.tasks
+    }
     if form.priced:
-        return Pipeline([*scored, *private_evaluation.of_texts(algorithm, compared, judged, codes)])
-    if form.classified:
-        scored.append(downstream.CLASSIFICATION_LESSONS.compared(place, codes, made.classification))
+        return Pipeline([*scored, *private_evaluation.of_texts(algorithm, compared, judged, scores)])
+    scored += [downstream.compared(task, place, own, made.downstream(task.name)) for task, own in scores.items()]
     return Pipeline([*scored, _comparison(algorithm, compared), *_distances(algorithm)])
 
 

@@ -1,22 +1,25 @@
-"""DP evaluation: a ledger of the test clients, two releases or three, and the figures computed from them.
+"""DP evaluation: a ledger of the test clients, two releases or more, and the figures computed from them.
 
-The ledger passes from release to release: mean features, the accuracy of classifiers if declared, then an algorithm's
+The ledger passes from release to release: mean features, the downstream tasks if declared, then an algorithm's
 accuracies. A second algorithm of the data root queries the same features: the same noisy sum leaves, and costs nothing
 more. A model has no texts to compare with them, so it skips the first release.
 """
 
+from collections.abc import Mapping
+
 from kedro.pipeline import Node
 
+from fedtext.evaluation.tasks.task import DownstreamTask
 from fedtext.pipelines.evaluation.form import public_controls
 from fedtext.pipelines.evaluation.nodes import conditions as figures
 from fedtext.pipelines.evaluation.nodes import held_out
 from fedtext.pipelines.evaluation.nodes import private_evaluation as nodes
 from fedtext.privacy.tags import Tag
+from fedtext.system.errors import InputError
 from fedtext.wiring.algorithm import Algorithm
 from fedtext.wiring.unrolling import Namespace
 
 GUESS, EVALUATION, PRIVACY = "evaluation_guess", "params:evaluation", "params:privacy"
-CLASSIFICATION = "params:classification"
 
 
 def opening() -> list[Node]:
@@ -38,11 +41,14 @@ def opening() -> list[Node]:
 
 
 def of_texts(
-    algorithm: Algorithm, counts: dict[str, str], judged: dict[str, str], classified: dict[str, str]
+    algorithm: Algorithm,
+    counts: dict[str, str],
+    judged: dict[str, str],
+    scores: Mapping[DownstreamTask, dict[str, str]],
 ) -> list[Node]:
     """Create all releases, and the accuracies, distances and maps of an algorithm that makes text.
 
-    `classified` are the data sets of given classes by condition; none if nothing is classified.
+    `scores` are the data sets of each downstream task's scores, by condition.
     """
     made, place = algorithm.outputs, _place(algorithm)
     charged, held = place("ledger"), ["private_test_sample", "private_test_embeddings", "public_embeddings"]
@@ -55,8 +61,12 @@ def of_texts(
         on_public = {**rounds, "public_embeddings": "public_embeddings"}
         map_name = made.figure("rounds_map")
         drawn.append(place.node(figures.draw_public_rounds_map, on_public, map_name, name="draw_public_rounds_map"))
+    made_from, ledger, released = {**public_controls(), **judged}, charged, list[Node]()
+    for task, own in scores.items():
+        released += _downstream(task, algorithm, own, made_from, ledger)
+        ledger = _charged(task, place)
     return [
-        _opened(algorithm, len(counts), features=True, classified=bool(classified)),
+        _opened(algorithm, len(counts), tasks=list(scores), features=True),
         place.node(
             nodes.release_test_features,
             [*held, "private_noise_key", place("ledger_open"), EVALUATION],
@@ -64,10 +74,8 @@ def of_texts(
             name="release_test_features",
             tags=Tag.RELEASE,
         ),
-        *(_classes(algorithm, classified, {**public_controls(), **judged}, charged) if classified else []),
-        *_accuracies(
-            algorithm, counts, {**public_controls(), **judged}, place("ledger_classified") if classified else charged
-        ),
+        *released,
+        *_accuracies(algorithm, counts, made_from, ledger),
         place.node(
             nodes.measure_released_distances,
             measured,
@@ -82,7 +90,7 @@ def of_texts(
 def of_model(algorithm: Algorithm, counts: dict[str, str]) -> list[Node]:
     """Create the release and the accuracies of an algorithm that makes a model."""
     made_from = {**public_controls(), "trained_model": algorithm.outputs.model}
-    opened = _opened(algorithm, len(counts), features=False)
+    opened = _opened(algorithm, len(counts), tasks=[], features=False)
     return [opened, *_accuracies(algorithm, counts, made_from, _place(algorithm)("ledger_open"))]
 
 
@@ -90,9 +98,9 @@ def _place(algorithm: Algorithm) -> Namespace:
     return Namespace(f"evaluation.{algorithm.name}")
 
 
-def _opened(algorithm: Algorithm, conditions: int, features: bool, classified: bool = False) -> Node:
+def _opened(algorithm: Algorithm, conditions: int, tasks: list[DownstreamTask], features: bool) -> Node:
     place, given = _place(algorithm), {"population": "population", "evaluation": EVALUATION, "privacy": PRIVACY}
-    given |= {"classification": CLASSIFICATION} if classified else {}
+    given |= {task.name: f"params:{task.group}" for task in tasks}
     return place.node(
         nodes.ledger_opener(algorithm.name, conditions),
         given | ({"encoder": "encoder"} if features else {}),
@@ -102,24 +110,32 @@ def _opened(algorithm: Algorithm, conditions: int, features: bool, classified: b
     )
 
 
-def _classes(algorithm: Algorithm, given: dict[str, str], made_from: dict[str, str], ledger: str) -> list[Node]:
-    made, place = algorithm.outputs, _place(algorithm)
-    charged = place("ledger_classified")
-    asked = {"private_test_sample": "private_test_sample", "private_noise_key": "private_noise_key"}
-    compared = {"sums": made.class_sums, "ledger": charged, "task": "params:task", "evaluation": EVALUATION}
+def _charged(task: DownstreamTask, place: Namespace) -> str:
+    return place(f"ledger_{task.name}")
+
+
+def _downstream(
+    task: DownstreamTask, algorithm: Algorithm, scores: dict[str, str], made_from: dict[str, str], ledger: str
+) -> list[Node]:
+    """Create a downstream task's release, and the comparison that is computed from it."""
+    if task.private is None:
+        raise InputError(f"{task.group}: {task.name} has no release under DP evaluation: set evaluation.priced=false")
+    made, place, charged = algorithm.outputs, _place(algorithm), _charged(task, _place(algorithm))
+    release, compare = task.private
+    sums, document = made.downstream_sums(task.name), made.downstream(task.name)
     return [
         place.node(
-            nodes.release_classification,
-            {**asked, "ledger": ledger, "classification": CLASSIFICATION, **given},
-            [made.class_sums, charged],
-            name="release_classification",
+            release.function,
+            {**release.inputs, "ledger": ledger, **scores},
+            [sums, charged],
+            name=release.function.__name__,
             tags=Tag.RELEASE,
         ),
         place.node(
-            nodes.compare_released_classifications,
-            {**compared, "classification": CLASSIFICATION, "corpus": "params:corpus", **made_from},
-            made.classification,
-            name="compare_released_classifications",
+            compare.function,
+            {**compare.inputs, "sums": sums, "ledger": charged, **made_from},
+            document,
+            name=compare.function.__name__,
             tags=Tag.HELD_OUT,
         ),
     ]

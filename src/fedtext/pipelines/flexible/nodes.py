@@ -53,7 +53,7 @@ def by_silos(
     ledger: Ledger,
 ) -> PrivateSamples:
     """Return the samples of `arrays` (`features`, `client`, `record`, `label`), each held by the silo of its client."""
-    samples = PrivateSamples.of(arrays, codes, ledger.declaration.unit, enrolment["unit"])
+    samples = PrivateSamples.protected_by(ledger, arrays, enrolment, codes)
     client, silo = unit_codes(silos["client_id"].tolist()), unit_codes(silos["silo"].tolist())
     order = np.argsort(client)
     place = np.searchsorted(client[order], arrays["client"])

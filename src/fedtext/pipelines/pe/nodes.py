@@ -111,9 +111,7 @@ def count_votes(
     evolution: Pe,
 ) -> tuple[np.ndarray, Ledger]:
     """Release the round's votes: one noisy sum of the units' clipped ballots, charged to the ledger."""
-    samples = PrivateSamples.of(
-        private_embeddings, evolution.labels, ledger.declaration.unit, private_enrolment["unit"]
-    )
+    samples = PrivateSamples.protected_by(ledger, private_embeddings, private_enrolment, evolution.labels)
     query = planned_query(evolution, ledger.declaration, ledger.population, state["round"] + 1)
     labels = class_index(label_codes(nullable(candidates["label"])), evolution.labels)
     return noised_histogram(query, samples, voted_embeddings, labels, evolution, ledger, private_noise_key)

@@ -102,7 +102,7 @@ def release_mean_features(
     embeddings = private_embeddings["features"]
     seen = single_release(popri).seen(private_train["text"].tolist(), embeddings, popri)
     described = private_embeddings | {"features": seen}
-    samples = PrivateSamples.of(described, popri.labels, ledger.declaration.unit, private_enrolment["unit"])
+    samples = PrivateSamples.protected_by(ledger, described, private_enrolment, popri.labels)
     width = embeddings.shape[1]
     query = planned_query(popri, ledger.declaration, ledger.population, embedding_dim=width, round_number=0)
     return release_private_mean(query, samples, popri, ledger, private_noise_key)
@@ -171,7 +171,7 @@ def score_candidates(
     """Release one noisy sum of the clients' clipped ballots, charged to the ledger (Algorithm 1 lines 14-20)."""
     if candidates.empty:
         return np.zeros(0), ledger
-    samples = PrivateSamples.of(private_embeddings, popri.labels, ledger.declaration.unit, private_enrolment["unit"])
+    samples = PrivateSamples.protected_by(ledger, private_embeddings, private_enrolment, popri.labels)
     width, t = candidate_embeddings.shape[1], state["round"] + 1
     query = planned_query(popri, ledger.declaration, ledger.population, embedding_dim=width, round_number=t)
     labels = label_index(nullable(candidates["label"]), popri)

@@ -6,7 +6,8 @@ the graph has one node, which raises an error.
 
 from kedro.pipeline import Pipeline
 
-from fedtext.pipelines.evaluation.downstream import CLASSIFICATION_LESSONS, control_codes
+from fedtext.evaluation.tasks.classification import CLASSIFICATION
+from fedtext.pipelines.evaluation.downstream import compared, scores_of_controls
 from fedtext.pipelines.evaluation.form import active_variant
 from fedtext.pipelines.private_only.nodes import check_private_only
 from fedtext.privacy.tags import Tag
@@ -27,14 +28,10 @@ def create_pipeline() -> Pipeline:
         name="check_private_only",
         tags=Tag.CHECK,
     )
-    if form.priced or not (form.private_control and form.classified):
+    if form.priced or not (form.private_control and CLASSIFICATION in form.tasks):
         return Pipeline([check])
-    document = Outputs(UNPROTECTED).classification
-    return Pipeline(
-        [
-            check,
-            CLASSIFICATION_LESSONS.compared(
-                Namespace("evaluation.private_only"), control_codes(private=True), document
-            ),
-        ]
+    scores, document = (
+        scores_of_controls(CLASSIFICATION, private=True),
+        Outputs(UNPROTECTED).downstream("classification"),
     )
+    return Pipeline([check, compared(CLASSIFICATION, Namespace("evaluation.private_only"), scores, document)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -40,23 +41,28 @@ def build_text_scorecard(
     distances: dict[str, Any],
     texts_alone: dict[str, Any],
     synthetic: pd.DataFrame,
-    classification: dict[str, Any] | None = None,
-    entities: dict[str, Any] | None = None,
-    questions: dict[str, Any] | None = None,
     evaluation_report: dict[str, Any] | None = None,
     copies: dict[str, Any] | None = None,
+    **tasks: dict[str, Any],
 ) -> dict[str, Any]:
-    """Build `scorecard.json` of a synthetic data set: protection, accuracy, distances and cost of one run."""
+    """Build `scorecard.json` of a synthetic data set: protection, accuracy, distances and cost of one run.
+
+    `tasks` are the documents of the downstream tasks that were measured, by their names.
+    """
     distribution = Distribution(**{**distances, "bias": _bias(distances)})
     terms = Terms.of(corpus, evaluation, privacy, evaluation_report, accuracy["conditions"])
-    measured = {
-        "texts_alone": texts_alone,
-        "classification": classification,
-        "entities": entities,
-        "questions": questions,
-        "copies": copies,
-    }
-    return _scorecard(privacy_report, accuracy, cost, corpus, terms, distribution, len(synthetic), **measured)
+    return _scorecard(
+        privacy_report,
+        accuracy,
+        cost,
+        corpus,
+        terms,
+        distribution,
+        len(synthetic),
+        texts_alone=texts_alone,
+        copies=copies,
+        tasks=tasks,
+    )
 
 
 def build_model_scorecard(
@@ -83,10 +89,8 @@ def _scorecard(
     distribution: Distribution | None,
     synthetic_texts: int,
     texts_alone: dict[str, Any] | None = None,
-    classification: dict[str, Any] | None = None,
-    entities: dict[str, Any] | None = None,
-    questions: dict[str, Any] | None = None,
     copies: dict[str, Any] | None = None,
+    tasks: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     if copies is not None and (said := copies_sentence(copies)):
         LOG.warning("%s", said)
@@ -100,10 +104,8 @@ def _scorecard(
         synthetic_texts=synthetic_texts,
         terms=terms,
         texts=texts_alone,
-        classification=classification,
-        entities=entities,
-        questions=questions,
         copies=copies,
+        tasks=tasks or {},
     )
 
 

@@ -29,9 +29,7 @@ def _of_texts(algorithm: Algorithm) -> list[Node]:
     figures |= {"rounds": "rounds", "pca_rounds": "rounds_map"} if algorithm.rounds else {}
     figures |= {} if active_variant().priced else {"tokens": "tokens"}
     figures |= {name: name for name in algorithm.figures}
-    classified = {"classification": made.classification} if active_variant().classified else {}
-    tagged = {"entities": made.entities} if active_variant().tagged else {}
-    asked = {"questions": made.questions} if active_variant().asked else {}
+    tasks = {task.name: made.downstream(task.name) for task in active_variant().tasks}
     shown = {place_in_page: made.figure(name) for place_in_page, name in figures.items()}
     curves = place.node(
         nodes.draw_round_curves,
@@ -48,9 +46,7 @@ def _of_texts(algorithm: Algorithm) -> list[Node]:
                 "distances": made.distances,
                 "texts_alone": made.texts_alone,
                 "synthetic": made.synthetic,
-                **classified,
-                **tagged,
-                **asked,
+                **tasks,
             },
             made.scorecard,
             name="build_text_scorecard",

@@ -7,7 +7,8 @@ import pandas as pd
 
 from fedtext.corpora.clients import client_ids, selected_clients
 from fedtext.corpora.public import public_records, stdlib_records
-from fedtext.corpora.published.loader import READERS, read_published
+from fedtext.corpora.published.loader import read_published
+from fedtext.corpora.published.readers import READERS
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.table import read_table, validate_private_rows, validate_texts
 from fedtext.evaluation.fluency import FLUENT, TEXTS, nats_per_byte

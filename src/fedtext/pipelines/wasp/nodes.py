@@ -73,7 +73,7 @@ def release_class_means(
     wasp: Wasp,
 ) -> tuple[np.ndarray, Ledger]:
     """Release the class means, the one release of `votes: single_release`."""
-    samples = PrivateSamples.of(private_embeddings, wasp.labels, ledger.declaration.unit, private_enrolment["unit"])
+    samples = PrivateSamples.protected_by(ledger, private_embeddings, private_enrolment, wasp.labels)
     dim = private_embeddings["features"].shape[1]
     query = plan.class_means_query(wasp, ledger.declaration, ledger.population, dim)
     return noised_class_means(query, samples, wasp.labels, ledger, private_noise_key)
@@ -90,7 +90,7 @@ def cast_votes(
     wasp: Wasp,
 ) -> tuple[np.ndarray, Ledger]:
     """Release the round's similar and dissimilar votes, one noisy sum."""
-    samples = PrivateSamples.of(private_embeddings, wasp.labels, ledger.declaration.unit, private_enrolment["unit"])
+    samples = PrivateSamples.protected_by(ledger, private_embeddings, private_enrolment, wasp.labels)
     voted = judging.candidates_of(candidate_embeddings, judging.label_index(candidates, wasp))
     query = plan.votes_query(wasp, ledger.declaration, ledger.population, state["round"] + 1)
     return judging.noised_votes(query, samples, voted, wasp, ledger, private_noise_key)
@@ -107,7 +107,7 @@ def sum_votes_by_model(
     wasp: Wasp,
 ) -> tuple[np.ndarray, Ledger]:
     """Release each model's sum of similar votes, a further release of the round."""
-    samples = PrivateSamples.of(private_embeddings, wasp.labels, ledger.declaration.unit, private_enrolment["unit"])
+    samples = PrivateSamples.protected_by(ledger, private_embeddings, private_enrolment, wasp.labels)
     voted = judging.candidates_of(candidate_embeddings, judging.label_index(candidates, wasp))
     names, number = sorted(state["weights"]), state["round"] + 1
     query = plan.model_sums_query(wasp, ledger.declaration, ledger.population, number, len(names))
@@ -128,7 +128,7 @@ def count_votes_unaccounted(
     """Count the votes as they are (`votes: none`), read without a mechanism, so that epsilon is infinite."""
     name, reason = plan.VOTES, f"the votes of round {state['round'] + 1} were read without noise"
     current().unaccounted(name, reason, ledger)
-    samples = PrivateSamples.of(private_embeddings, wasp.labels, ledger.declaration.unit, private_enrolment["unit"])
+    samples = PrivateSamples.protected_by(ledger, private_embeddings, private_enrolment, wasp.labels)
     voted = judging.candidates_of(candidate_embeddings, judging.label_index(candidates, wasp))
     return judging.plain_votes(samples, voted, wasp), ledger.unaccounted_read(name, f"{reason}, by no mechanism")
 

@@ -14,8 +14,8 @@ from kedro.framework.hooks import hook_impl
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 
+from fedtext.evaluation.wording import count, spent
 from fedtext.privacy.report import privacy_report
-from fedtext.reporting.wording import count, spent
 from fedtext.resuming.records import STORE
 from fedtext.wiring.account import active_allowance
 from fedtext.wiring.algorithm import Outputs

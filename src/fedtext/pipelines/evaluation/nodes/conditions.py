@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +23,21 @@ from plotly.graph_objects import Figure
 from fedtext.corpora.records import spread_samples
 from fedtext.evaluation.contamination import copy_masks, summary
 from fedtext.evaluation.distribution import HeldOut, fit_pca, median_distance_to_medoid
-from fedtext.evaluation.measures.distances import compared, floors
+from fedtext.evaluation.measures.distances import compared, distance_document, floors
 from fedtext.evaluation.measures.known import measured_sets, measures_of_kind
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.evaluation.measures.next_token_accuracy import CROSS_ENTROPY, ranks_of
 from fedtext.evaluation.paired import compare_scored, ordered_conditions
 from fedtext.evaluation.rounds import Rounds, candidates_of
 from fedtext.evaluation.scoring import evenly_spaced, score_conditions
+from fedtext.evaluation.units import drawn_units
 from fedtext.generation.few_shot import draw_prompts, first_nonempty, sampled_texts
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models.generator import Generator
 from fedtext.models.language_model import LanguageModel
-from fedtext.params.conditions import PUBLIC_CONTROL, SYNTHETIC
 from fedtext.params.corpus import Chunking, Partition
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.generation import prompts_for
-from fedtext.pipelines.evaluation.nodes.held_out import drawn_units
 from fedtext.reporting.figures import tokens_per_client
 from fedtext.reporting.figures_pca import pca_panels, shown_rounds
 from fedtext.seeding import derived_seed, stream
@@ -163,16 +163,18 @@ def measure_distances(
     An algorithm without rounds gives neither their embeddings nor their record.
     """
     candidates = candidates_of(rounds, round_embeddings)
-    sets = {SYNTHETIC.name: synthetic_embeddings, PUBLIC_CONTROL.name: public_embeddings}
-    smallest = min(len(rows) for rows in (*(one.embeddings for one in candidates), *sets.values()))
+    sets = synthetic_embeddings, public_embeddings, *(one.embeddings for one in candidates)
+    smallest = min(map(len, sets))
     held_out = HeldOut.of(private_test_embeddings, smallest_set=smallest, seed=evaluation.seed)
     measures = measures_of_kind(Distance, evaluation.measures)
+    found = distance_document(
+        partial(compared, held_out, measures=measures),
+        synthetic=synthetic_embeddings,
+        public=public_embeddings,
+        candidates=candidates,
+    )
     return {
-        "rounds": [
-            {"adapter": adapter, "released_score": score, **compared(held_out, rows, measures)}
-            for adapter, score, rows in candidates
-        ],
-        "sets": {name: compared(held_out, rows, measures) for name, rows in sets.items()},
+        **found,
         "bias": held_out.floor()._asdict(),
         "floors": {name: floor._asdict() for name, floor in floors(held_out, measures).items()},
         "held_out_texts": len(private_test_embeddings),

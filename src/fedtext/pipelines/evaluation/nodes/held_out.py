@@ -5,12 +5,11 @@ import pandas as pd
 
 from fedtext.evaluation.private_evaluation import evenly_spaced_by_unit, samples_per_unit
 from fedtext.evaluation.scoring import held_out_sample
+from fedtext.evaluation.units import unit_of
 from fedtext.federation.units import Population
 from fedtext.models.encoder import Encoder
-from fedtext.params.corpus import Partition
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.clients.nodes import unit_of
 
 
 def draw_held_out_samples(private_test: pd.DataFrame, evaluation: Evaluation) -> pd.DataFrame:
@@ -24,16 +23,6 @@ def choose_own_samples(
     """Choose a fixed number of samples from each test client, so that no client changes another's choice."""
     most = samples_per_unit(evaluation, max(population.test, 1))
     return private_test.iloc[evenly_spaced_by_unit(unit_of(private_test, privacy.unit), most)].reset_index(drop=True)
-
-
-def drawn_units(private_test_sample: pd.DataFrame, partition: Partition) -> np.ndarray:
-    """Return a code for the unit that was held out with each sample: its client, or itself if records are split.
-
-    Intervals are over these: with `partition.split=record` the silos stay and other records might have been held out.
-    """
-    if partition.split == "record":
-        return np.arange(len(private_test_sample))
-    return pd.factorize(private_test_sample["client_id"], sort=True)[0]
 
 
 def embed_test_samples(private_test_sample: pd.DataFrame, encoder: Encoder) -> np.ndarray:

@@ -3,40 +3,38 @@
 Releases read private data and write sums of numbers; all that comes after them is post-processing.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fedtext.evaluation import private_evaluation
-from fedtext.evaluation.classification import compare_released_classes, usable_texts
-from fedtext.evaluation.measures.downstream import CLASS_ACCURACY
-from fedtext.evaluation.measures.measure import Counts as CountsOfTexts
+from fedtext.evaluation.accuracy_release import AccuracyContribution, accuracy_query, release_accuracies
+from fedtext.evaluation.measures.distances import distance_document
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY
 from fedtext.evaluation.next_token import next_token_accuracy
 from fedtext.evaluation.private_evaluation import (
     FEATURES,
     EvaluationQuery,
     accuracy_release,
-    classification_release,
     evaluation_ledger,
+    task_release,
 )
 from fedtext.evaluation.rounds import Rounds, candidates_of
 from fedtext.evaluation.scoring import evenly_spaced
+from fedtext.evaluation.units import units_and_holders
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.secure_sum import release_noisy_sum
-from fedtext.federation.units import Block, Population, digest
+from fedtext.federation.units import Population, digest
 from fedtext.models.encoder import Encoder
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.conditions import EPS0, PRIVATE, TRAINED_MODEL
 from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.evaluation import Classification, Evaluation
 from fedtext.params.privacy import Privacy
-from fedtext.params.task import Task
-from fedtext.pipelines.clients.nodes import unit_of
 from fedtext.privacy.allowance import Allowance
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
@@ -45,16 +43,6 @@ from fedtext.privacy.spending import Spent
 from fedtext.seeding import derived_seed
 
 Counts = dict[str, np.ndarray]
-HALF = 0.5  # what is guessed of the accuracy of classes: a text that is right or wrong is as far from it
-TEXTS = 0.5  # scale of a client's number of texts, beside differences of whole texts
-
-
-class AccuracyContribution(NamedTuple):
-    """The contribution of a test client to accuracy: see `evaluation.private_evaluation`."""
-
-    guess: float
-    clip_norm: float
-    scale: float
 
 
 def guess_accuracy(
@@ -81,11 +69,12 @@ def ledger_opener(algorithm: str, conditions: int) -> Callable[..., Ledger]:
 
         Planned are accuracies; before them with an encoder mean features, and with a classification that of classes.
         """
-        asked = [] if encoder is None else [_features_query(encoder.dim, evaluation)]
+        queries = [] if encoder is None else [_features_query(encoder.dim, evaluation)]
         if classification is not None:
-            asked.append(_accuracy_query(classification_release(algorithm), conditions, classification.clip_norm))
-        asked.append(_accuracy_query(accuracy_release(algorithm), conditions, evaluation.clip_norm))
-        return evaluation_ledger(privacy, evaluation, population.test, asked)
+            name = task_release(algorithm, "classification")
+            queries.append(accuracy_query(name, conditions, classification.clip_norm))
+        queries.append(accuracy_query(accuracy_release(algorithm), conditions, evaluation.clip_norm))
+        return evaluation_ledger(privacy, evaluation, population.test, queries)
 
     return open_evaluation_ledger
 
@@ -104,7 +93,9 @@ def release_test_features(
     return release_noisy_sum(
         query.about(digest(phi.plane.axes, np.asarray([phi.gain, phi.features, phi.seed]))),
         lambda held: private_evaluation.mean_feature_blocks(held.features, held.unit, phi),
-        PrivateSamples.of_one_class(private_test_embeddings, *_held(private_test_sample, ledger.declaration)),
+        PrivateSamples.of_one_class(
+            private_test_embeddings, *units_and_holders(private_test_sample, ledger.declaration)
+        ),
         ledger,
         private_noise_key,
     )
@@ -120,49 +111,9 @@ def release_accuracy(
 ) -> tuple[np.ndarray, Ledger]:
     """Release the noisy sum over test clients of each condition's right predictions in their held-out text."""
     counted = {name: ACCURACY.counts(counts) for name, counts in conditions.items()}
-    said = AccuracyContribution(guess[ACCURACY.name], evaluation.clip_norm, private_evaluation.TOKENS)
-    return _released(counted, said, (ledger.planned or ())[-1].name, private_test_sample, private_noise_key, ledger)
-
-
-def release_classification(
-    private_test_sample: pd.DataFrame,
-    private_noise_key: NoiseKey,
-    ledger: Ledger,
-    classification: Classification,
-    **conditions: Counts,
-) -> tuple[np.ndarray, Ledger]:
-    """Release the noisy sum over test clients of each condition's right classes in their held-out text."""
-    counted = {name: CLASS_ACCURACY.counts(counts) for name, counts in conditions.items()}
-    said = AccuracyContribution(HALF, classification.clip_norm, TEXTS)
-    return _released(counted, said, (ledger.planned or ())[-2].name, private_test_sample, private_noise_key, ledger)
-
-
-def _released(
-    counted: dict[str, CountsOfTexts],
-    said: AccuracyContribution,
-    name: str,
-    private_test_sample: pd.DataFrame,
-    private_noise_key: NoiseKey,
-    ledger: Ledger,
-) -> tuple[np.ndarray, Ledger]:
-    """Make the planned release `name` of each test client's right predictions, `counted` by text."""
-    total = next(iter(counted.values())).denominator
-    held_counts = np.column_stack([total, *(counts.numerator for counts in counted.values())])
-    query = _accuracy_query(name, len(counted), said.clip_norm).query_of(ledger)
-
-    def blocks_of(held: PrivateSamples) -> Iterator[Block]:
-        tokens, *correct = held.features.T
-        return private_evaluation.accuracy_blocks(
-            dict(zip(counted, correct, strict=True)), tokens, held.unit, **said._asdict()
-        )
-
-    return release_noisy_sum(
-        query.about(digest(np.asarray([said.guess, said.clip_norm]))),
-        blocks_of,
-        PrivateSamples.of_one_class(held_counts, *_held(private_test_sample, ledger.declaration)),
-        ledger,
-        private_noise_key,
-    )
+    contribution = AccuracyContribution(guess[ACCURACY.name], evaluation.clip_norm, private_evaluation.TOKENS)
+    name, units = (ledger.planned or ())[-1].name, units_and_holders(private_test_sample, ledger.declaration)
+    return release_accuracies(counted, contribution, name, units, ledger, private_noise_key)
 
 
 def compare_released_accuracies(
@@ -189,24 +140,6 @@ def compare_released_accuracies(
     )
 
 
-def compare_released_classifications(
-    sums: np.ndarray,
-    ledger: Ledger,
-    task: Task,
-    classification: Classification,
-    evaluation: Evaluation,
-    corpus: Corpus,
-    **texts: pd.DataFrame,
-) -> dict[str, Any]:
-    """Compare classifications as `compare_classifications` does, from the released sums: accuracy alone."""
-    sizes: dict[str, int | None] = {EPS0.name: 0}
-    sizes |= {name: min(evaluation.texts, len(usable_texts(table, task)[0])) for name, table in texts.items()}
-    sizes |= {PRIVATE.name: None} if evaluation.has_private_control(corpus) else {}
-    said = AccuracyContribution(HALF, classification.clip_norm, TEXTS)
-    released = private_evaluation.ReleasedCounts.of(sums, tuple(sizes), noise=summed_stddev(ledger), **said._asdict())
-    return compare_released_classes(released, sizes, task, classification.training.kind)
-
-
 def measure_released_distances(
     total: np.ndarray,
     ledger: Ledger,
@@ -219,16 +152,13 @@ def measure_released_distances(
     """Measure distances as `measure_distances` does, from the released mean features: no FID, and with noise."""
     phi = _feature_map(public_embeddings, evaluation)
     released = private_evaluation.ReleasedMean.of(phi, total, summed_stddev(ledger))
-    candidates = candidates_of(rounds, round_embeddings)
-    sets, floor = private_evaluation.measured(released, public_embeddings, synthetic_embeddings)
-    return {
-        "rounds": [
-            {"adapter": adapter, "released_score": score, **released.compare(rows)}
-            for adapter, score, rows in candidates
-        ],
-        "sets": sets,
-        "floor": floor,
-    }
+    found = distance_document(
+        released.compare,
+        synthetic=synthetic_embeddings,
+        public=public_embeddings,
+        candidates=candidates_of(rounds, round_embeddings),
+    )
+    return {**found, "floor": released.floor(public_embeddings)}
 
 
 def report_evaluation_privacy(
@@ -238,20 +168,11 @@ def report_evaluation_privacy(
     return privacy_report(ledger, history=release_history, allowance=Allowance.of(corpus, privacy))
 
 
-def _held(private_test_sample: pd.DataFrame, privacy: Privacy) -> tuple[np.ndarray, np.ndarray | None]:
-    holder = unit_of(private_test_sample, "client") if privacy.unit == "record" else None
-    return unit_of(private_test_sample, privacy.unit), holder
-
-
 def _features_query(embedding_dim: int, evaluation: Evaluation) -> EvaluationQuery:
     width = private_evaluation.feature_width(
         embedding_dim, features=evaluation.random_features, axes=evaluation.main_axes
     )
     return EvaluationQuery(FEATURES, width, private_evaluation.CLIP_NORM)
-
-
-def _accuracy_query(name: str, conditions: int, clip_norm: float) -> EvaluationQuery:
-    return EvaluationQuery(name, 1 + 2 * conditions, private_evaluation.joint_clip_norm(clip_norm))
 
 
 def _feature_map(public_embeddings: np.ndarray, evaluation: Evaluation) -> private_evaluation.FeatureMap:

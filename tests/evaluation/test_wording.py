@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
-from fedtext.reporting.wording import change, compact, rounded, scientific, seconds, share, size, spent
+from fedtext.evaluation.wording import change, compact, rounded, scientific, seconds, share, size, spent
 
 
 @pytest.mark.parametrize(

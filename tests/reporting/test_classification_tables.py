@@ -7,9 +7,10 @@ import pytest
 
 from fedtext.evaluation.classification import compare_classified
 from fedtext.evaluation.measures.downstream import GIVEN, TRUE
+from fedtext.evaluation.tasks.classification import classification_limits
 from fedtext.params.task import Task
 from fedtext.reporting.comparison import compare_runs
-from fedtext.reporting.downstream import classification_limits, classification_table
+from fedtext.reporting.tables import task_tables
 from tests.parameters import conf_base
 
 LEVELS = {"eps0": 0.3, "public_control": 0.5, "synthetic": 0.7, "private": 0.9}
@@ -32,19 +33,17 @@ def document() -> dict:
 
 
 def test_the_table_has_both_measures_with_intervals(document: dict) -> None:
-    html = classification_table(document)
+    html = task_tables({"classification": document})
     assert "a logistic regression on words" in html
     found = document["conditions"]["synthetic"]
     assert f"{100 * found['macro_f1']:.1f}%" in html
     assert len(re.findall(r"\d+\.\d to \d+\.\d\)", html)) >= 2 * len(LEVELS)
-    assert classification_table(None) == ""
 
 
 def test_what_was_classed_by_name_and_what_is_missing_is_said(document: dict) -> None:
     said = classification_limits(document)
     assert said[0].startswith("public texts: these texts came without classes")
     assert "public texts: 1 of 2 classes have no text to learn from, so none is ever found (rum)." in said
-    assert classification_limits(None) == []
 
 
 def test_a_comparison_can_be_led_by_claims_on_it(document: dict) -> None:
