@@ -12,10 +12,10 @@ from typing import Any
 
 from kedro.pipeline import Node
 
-from fedtext.pipelines.evaluation.form import public_controls
 from fedtext.pipelines.evaluation.nodes import downstream as nodes
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, HeldOutOutcome
+from fedtext.wiring.pipeline_settings import EvaluationVariant
 from fedtext.wiring.unrolling import Namespace
 
 EVALUATION = Namespace("evaluation")
@@ -44,13 +44,15 @@ class DownstreamTask:
     compare: Callable[..., Any]
     compare_inputs: Mapping[str, str]
 
-    def controls(self, *, private: bool) -> list[Node]:
-        """Create the conditions that all algorithms share; `private`: the non-private bound is among them."""
-        judged = self.of_controls(private=False)
-        learned = [self._learned(EVALUATION, name, texts, judged[name]) for name, texts in public_controls().items()]
-        if not private:
+    def controls(self, variant: EvaluationVariant) -> list[Node]:
+        """Create the conditions that all algorithms share."""
+        judged = self.of_controls(variant)
+        learned = [
+            self._learned(EVALUATION, name, texts, judged[name]) for name, texts in variant.public_controls.items()
+        ]
+        if not variant.private_control:
             return learned
-        made = self.judged.of_control("private")
+        made = judged["private"]
         ceiling = self._learned(
             EVALUATION, "private", "private_train", made, function=self.after_private_text, tags=Tag.CONTROL
         )
@@ -63,14 +65,14 @@ class DownstreamTask:
             self._learned(place, name, own, self.judged.of_texts(algorithm.name, name)) for name, own in texts.items()
         ]
 
-    def of_controls(self, *, private: bool) -> dict[str, str]:
+    def of_controls(self, variant: EvaluationVariant) -> dict[str, str]:
         """Return the data set of each shared condition, by condition."""
-        return {name: self.judged.of_control(name) for name in (*public_controls(), *(["private"] if private else []))}
+        return {name: self.judged.of_control(name) for name in variant.controls}
 
-    def of_all(self, algorithm: Algorithm, texts: Mapping[str, str], *, private: bool) -> dict[str, str]:
+    def of_all(self, algorithm: Algorithm, texts: Mapping[str, str], variant: EvaluationVariant) -> dict[str, str]:
         """Return the data set of each condition that an algorithm's texts are compared by."""
         own = {name: self.judged.of_texts(algorithm.name, name) for name in texts}
-        return self.of_controls(private=private) | own
+        return self.of_controls(variant) | own
 
     def compared(self, place: Namespace, judged: Mapping[str, str], document: str) -> Node:
         """Create the node that releases aggregates of all conditions; `judged` are their data sets, by condition."""
@@ -115,21 +117,21 @@ CLASSIFICATION_LESSONS = DownstreamTask(
 )
 
 
-def controls(*, private: bool) -> list[Node]:
+def controls(variant: EvaluationVariant) -> list[Node]:
     """Create the conditions that all algorithms share; the untrained one takes the class whose name is nearest."""
     given, made = [HELD_OUT, "classifier", TASK, CORPUS], HeldOutOutcome.CLASSIFIED.of_control(BY_NAMES)
     by_names = EVALUATION.node(nodes.classify_by_names, given, made, name="classify_by_names")
-    return [by_names, *CLASSIFICATION_LESSONS.controls(private=private)]
+    return [by_names, *CLASSIFICATION_LESSONS.controls(variant)]
 
 
-def all_codes(algorithm: Algorithm, texts: Mapping[str, str], *, private: bool) -> dict[str, str]:
+def all_codes(algorithm: Algorithm, texts: Mapping[str, str], variant: EvaluationVariant) -> dict[str, str]:
     """Return the data set of each condition that an algorithm's texts are compared by, the shared ones among them."""
-    return _by_names() | CLASSIFICATION_LESSONS.of_all(algorithm, texts, private=private)
+    return _by_names() | CLASSIFICATION_LESSONS.of_all(algorithm, texts, variant)
 
 
-def control_codes(*, private: bool) -> dict[str, str]:
+def control_codes(variant: EvaluationVariant) -> dict[str, str]:
     """Return the data set of each shared condition, by condition."""
-    return _by_names() | CLASSIFICATION_LESSONS.of_controls(private=private)
+    return _by_names() | CLASSIFICATION_LESSONS.of_controls(variant)
 
 
 def _by_names() -> dict[str, str]:

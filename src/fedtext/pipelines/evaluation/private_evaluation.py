@@ -7,12 +7,12 @@ more. A model has no texts to compare with them, so it skips the first release.
 
 from kedro.pipeline import Node
 
-from fedtext.pipelines.evaluation.form import public_controls
 from fedtext.pipelines.evaluation.nodes import conditions as figures
 from fedtext.pipelines.evaluation.nodes import held_out
 from fedtext.pipelines.evaluation.nodes import private_evaluation as nodes
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm
+from fedtext.wiring.pipeline_settings import EvaluationVariant
 from fedtext.wiring.unrolling import Namespace
 
 GUESS, EVALUATION, PRIVACY = "evaluation_guess", "params:evaluation", "params:privacy"
@@ -38,13 +38,17 @@ def opening() -> list[Node]:
 
 
 def of_texts(
-    algorithm: Algorithm, counts: dict[str, str], judged: dict[str, str], classified: dict[str, str]
+    algorithm: Algorithm,
+    variant: EvaluationVariant,
+    counts: dict[str, str],
+    judged: dict[str, str],
+    classified: dict[str, str],
 ) -> list[Node]:
     """Create all releases, and the accuracies, distances and maps of an algorithm that makes text.
 
     `classified` are the data sets of given classes by condition; none if nothing is classified.
     """
-    made, place = algorithm.outputs, _place(algorithm)
+    made, place, made_from = algorithm.outputs, _place(algorithm), {**variant.public_controls, **judged}
     charged, held = place("ledger"), ["private_test_sample", "private_test_embeddings", "public_embeddings"]
     sets = {"synthetic_embeddings": made.synthetic_embeddings, "public_embeddings": "public_embeddings"}
     rounds = {"round_embeddings": made.round_embeddings} if algorithm.rounds else {}
@@ -64,10 +68,8 @@ def of_texts(
             name="release_test_features",
             tags=Tag.RELEASE,
         ),
-        *(_classes(algorithm, classified, {**public_controls(), **judged}, charged) if classified else []),
-        *_accuracies(
-            algorithm, counts, {**public_controls(), **judged}, place("ledger_classified") if classified else charged
-        ),
+        *(_classes(algorithm, classified, made_from, charged) if classified else []),
+        *_accuracies(algorithm, counts, made_from, place("ledger_classified") if classified else charged),
         place.node(
             nodes.measure_released_distances,
             measured,
@@ -79,9 +81,9 @@ def of_texts(
     ]
 
 
-def of_model(algorithm: Algorithm, counts: dict[str, str]) -> list[Node]:
+def of_model(algorithm: Algorithm, variant: EvaluationVariant, counts: dict[str, str]) -> list[Node]:
     """Create the release and the accuracies of an algorithm that makes a model."""
-    made_from = {**public_controls(), "trained_model": algorithm.outputs.model}
+    made_from = {**variant.public_controls, "trained_model": algorithm.outputs.model}
     opened = _opened(algorithm, len(counts), features=False)
     return [opened, *_accuracies(algorithm, counts, made_from, _place(algorithm)("ledger_open"))]
 

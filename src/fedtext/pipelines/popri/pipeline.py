@@ -19,7 +19,7 @@ from fedtext.pipelines.popri import nodes
 from fedtext.pipelines.popri.nodes import embed_candidates
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Control, Outputs, OutputType
-from fedtext.wiring.config import active_parameters, active_rounds
+from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.unrolling import Namespace, unroll
 
 POPRI = Namespace("popri")
@@ -316,10 +316,10 @@ def _records(rounds: int, single: bool, unaccounted: bool) -> list[Node]:
     ]
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(settings: Settings) -> Pipeline:
     """Create POPri for the rounds, the scoring mode and the checkpoint choice of the active parameters."""
-    chosen = active_parameters()["popri"]
-    rounds, single = active_rounds("popri"), chosen["scoring"] in SINGLE_RELEASE
+    chosen = settings.group("popri")
+    rounds, single = settings.rounds("popri"), chosen["scoring"] in SINGLE_RELEASE
     guided = chosen["scoring"] == OF_WORDS and chosen["word_guidance"] > 0
     unaccounted = chosen["checkpoint"] == "fid_on_private_validation"
     return Pipeline(
@@ -331,9 +331,9 @@ def create_pipeline() -> Pipeline:
     )
 
 
-def controls() -> tuple[Control, ...]:
+def controls(settings: Settings) -> tuple[Control, ...]:
     """Return the baselines: with a single release, the public texts that match it."""
-    single = active_parameters()["popri"]["scoring"] in SINGLE_RELEASE
+    single = settings.group("popri")["scoring"] in SINGLE_RELEASE
     return (Control(MATCHED_CONTROL.name, ALGORITHM.outputs.matched_public),) if single else ()
 
 
