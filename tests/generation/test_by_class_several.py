@@ -21,6 +21,7 @@ from fedtext.params.generation import Sampler
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import ProjectConfigLoader, loader_for
 from fedtext.wiring.generators import generator_inputs
+from fedtext.wiring.pipeline_settings import Settings
 from tests.openai_server import Served, serving
 from tests.parameters import conf_base
 
