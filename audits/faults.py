@@ -15,7 +15,7 @@ from fedtext.federation import charged_release, mechanism
 from fedtext.federation.units import Block
 from fedtext.models.encoder import Encoder
 from fedtext.pipelines.clients import nodes
-from fedtext.pipelines.handover import nodes as handover
+from fedtext.pipelines.outputs import nodes as outputs
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, discrete_gaussian
 from fedtext.privacy.report import final_report
@@ -148,7 +148,7 @@ def last_release_uncharged() -> Iterator[None]:
     def report(ledger: Ledger, *given: Any) -> tuple[dict[str, Any], str]:
         return final_report(ledger.model_copy(update={"releases": ledger.releases[:-1]}), *given)
 
-    with _patched("final_report", report, handover):
+    with _patched("final_report", report, outputs):
         yield
 
 

@@ -14,8 +14,8 @@ from fedtext.pipelines.compare.pipeline import create_pipeline as compare
 from fedtext.pipelines.contamination.pipeline import create_pipeline as contamination
 from fedtext.pipelines.evaluation import pipeline as evaluation
 from fedtext.pipelines.export.pipeline import create_pipeline as export
-from fedtext.pipelines.handover.pipeline import create_pipeline as handover
 from fedtext.pipelines.largefedbench import pipeline as largefedbench
+from fedtext.pipelines.outputs.pipeline import create_pipeline as outputs
 from fedtext.pipelines.pairs.pipeline import create_pipeline as preference_pairs
 from fedtext.pipelines.partition.pipeline import create_pipeline as partition
 from fedtext.pipelines.pretrain.pipeline import create_pipeline as pretrain
@@ -107,7 +107,7 @@ def whole(algorithm: Algorithm, known: Mapping[str, Algorithm], settings: Settin
     """Return the algorithm's pipeline with its output nodes, after those of the algorithms that it depends on."""
     below = [whole(known[algorithm.depends_on], known, settings)] if algorithm.depends_on else []
     tokens = [clients.tokens_pipeline()] if algorithm.client_tokens else []
-    return Pipeline([*below, *tokens, algorithm.pipeline(settings), handover(algorithm)])
+    return Pipeline([*below, *tokens, algorithm.pipeline(settings), outputs(algorithm)])
 
 
 def _job(common: Pipeline, algorithm: Algorithm, known: Mapping[str, Algorithm], settings: Settings) -> Pipeline:

@@ -47,7 +47,7 @@ class Outputs:
       the generator that was aligned on them, with its `training_log`.
     - `matched_public`: the public texts that match its release, if it has such a control.
 
-    All else is written by the handover, the evaluation and the report.
+    All else is written by the common outputs, the evaluation and the report.
     """
 
     def __init__(self, algorithm: str) -> None:

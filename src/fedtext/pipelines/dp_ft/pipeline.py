@@ -7,7 +7,7 @@ from kedro.pipeline import Node, Pipeline
 from fedtext.algorithms.dp_ft import NAME
 from fedtext.params.conditions import POLICY, SFT_ONLY
 from fedtext.pipelines.dp_ft import nodes
-from fedtext.pipelines.handover.pipeline import last_ledger
+from fedtext.pipelines.outputs.pipeline import last_ledger
 from fedtext.pipelines.pairs.pipeline import ENROLMENT, POPULATION, TRAIN
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Control, Outputs, OutputType

@@ -3,7 +3,7 @@
 from kedro.pipeline import Pipeline, node
 
 from fedtext.pipelines.dp_ftrl import nodes
-from fedtext.pipelines.handover.pipeline import last_ledger
+from fedtext.pipelines.outputs.pipeline import last_ledger
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, OutputType
 from fedtext.wiring.pipeline_settings import Settings

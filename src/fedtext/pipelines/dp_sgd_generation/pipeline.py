@@ -4,7 +4,7 @@ from kedro.pipeline import Node, Pipeline
 
 from fedtext.algorithms.dp_sgd_generation import NAME
 from fedtext.pipelines.dp_sgd_generation import nodes
-from fedtext.pipelines.handover.pipeline import final_texts
+from fedtext.pipelines.outputs.pipeline import final_texts
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, OutputType
 from fedtext.wiring.pipeline_settings import Settings

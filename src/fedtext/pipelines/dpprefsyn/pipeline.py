@@ -15,7 +15,7 @@ from kedro.pipeline import Node, Pipeline
 
 from fedtext.params.conditions import LONGEST_POLICY, POLICY, RANDOM_POLICY, SFT_ONLY
 from fedtext.pipelines.dpprefsyn import nodes
-from fedtext.pipelines.handover.pipeline import last_ledger
+from fedtext.pipelines.outputs.pipeline import last_ledger
 from fedtext.pipelines.pairs.pipeline import EMBEDDINGS, ENROLMENT, POPULATION
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Control, Outputs, OutputType

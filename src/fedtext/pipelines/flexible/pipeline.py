@@ -6,7 +6,7 @@ There are three releases of private data: the strong silos' training, the profil
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.flexible import nodes
-from fedtext.pipelines.handover.pipeline import last_ledger
+from fedtext.pipelines.outputs.pipeline import last_ledger
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, OutputType
 from fedtext.wiring.pipeline_settings import Settings

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from kedro.pipeline import Node, Pipeline, node
 
-from fedtext.pipelines.handover.pipeline import final_texts, last_ledger, round_embeddings
+from fedtext.pipelines.outputs.pipeline import final_texts, last_ledger, round_embeddings
 from fedtext.pipelines.pe import nodes
 from fedtext.pipelines.pe.nodes import vary_survivors
 from fedtext.privacy.tags import Tag

@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Node, Pipeline
 
-from fedtext.pipelines.handover.pipeline import final_texts
+from fedtext.pipelines.outputs.pipeline import final_texts
 from fedtext.pipelines.pe.pipeline import PE, SURVIVORS
 from fedtext.pipelines.pe_sft import nodes
 from fedtext.wiring.algorithm import Algorithm, OutputType

@@ -14,7 +14,7 @@ from kedro.pipeline import Node, Pipeline, node
 
 from fedtext.params.conditions import MATCHED_CONTROL
 from fedtext.params.popri import OF_WORDS, SINGLE_RELEASE
-from fedtext.pipelines.handover import pipeline as handover
+from fedtext.pipelines.outputs import pipeline as outputs
 from fedtext.pipelines.popri import nodes
 from fedtext.pipelines.popri.nodes import embed_candidates
 from fedtext.privacy.tags import Tag
@@ -208,7 +208,7 @@ def final_pipeline(rounds: int, single: bool, unaccounted: bool, guided: bool) -
 def _choice(rounds: int, single: bool) -> list[Node]:
     return [
         POPRI.node(nodes.choose_checkpoint, [last_state(rounds, single), PARAMS], CHECKPOINT, name="choose_checkpoint"),
-        handover.last_ledger(POPRI.name, last_ledger(rounds, single)),
+        outputs.last_ledger(POPRI.name, last_ledger(rounds, single)),
     ]
 
 
@@ -294,7 +294,7 @@ def _synthetic(rounds: int, single: bool) -> list[Node]:
 def _records(rounds: int, single: bool, unaccounted: bool) -> list[Node]:
     """Create the rounds' figures for the evaluation and the report."""
     return [
-        handover.round_embeddings(POPRI.name, candidate_embeddings(rounds, single, unaccounted)),
+        outputs.round_embeddings(POPRI.name, candidate_embeddings(rounds, single, unaccounted)),
         POPRI.node(
             nodes.collect_training_logs,
             POPRI.rounds(rounds, "training_log"),

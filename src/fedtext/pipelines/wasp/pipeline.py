@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from kedro.pipeline import Node, Pipeline, node
 from plotly.graph_objects import Figure
 
-from fedtext.pipelines.handover.pipeline import last_ledger, round_embeddings
+from fedtext.pipelines.outputs.pipeline import last_ledger, round_embeddings
 from fedtext.pipelines.wasp import nodes
 from fedtext.privacy.tags import Tag
 from fedtext.system.errors import InputError
