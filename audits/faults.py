@@ -11,11 +11,11 @@ import numpy as np
 
 from fedtext.algorithms import dp_fedavg, dp_ftrl
 from fedtext.algorithms.dpprefsyn import releases as dpprefsyn_releases
-from fedtext.federation import correlated_sum, mechanism, noisy_steps, secure_sum
+from fedtext.federation import charged_release, mechanism
 from fedtext.federation.units import Block
 from fedtext.models.encoder import Encoder
 from fedtext.pipelines.clients import nodes
-from fedtext.pipelines.handover import nodes as handover
+from fedtext.pipelines.outputs import nodes as outputs
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, discrete_gaussian
 from fedtext.privacy.report import final_report
@@ -39,20 +39,26 @@ def unclipped() -> Iterator[None]:
 
 @contextmanager
 def too_little_noise(
-    share: float = 0.85, doors: Sequence[Any] = (secure_sum, correlated_sum, noisy_steps)
+    share: float = 0.85, concerns: Callable[[tuple[str, ...]], bool] = lambda stream: True
 ) -> Iterator[None]:
-    """Scale the noise to `share` of the standard deviation that the ledger records."""
+    """Scale the noise to `share` of the standard deviation that the ledger records, of the streams it `concerns`."""
 
-    def drawn(*given: Any, stddev_on_grid: float, **named: Any) -> np.ndarray:
-        return discrete_gaussian(*given, stddev_on_grid=share * stddev_on_grid, **named)
+    def drawn(key: NoiseKey, *, stddev_on_grid: float, size: int, stream: tuple[str, ...]) -> np.ndarray:
+        scaled = stddev_on_grid * (share if concerns(stream) else 1.0)
+        return discrete_gaussian(key, stddev_on_grid=scaled, size=size, stream=stream)
 
-    with _patched("discrete_gaussian", drawn, *doors):
+    with patch.object(charged_release, "discrete_gaussian", drawn):
         yield
 
 
 def shared_among_silos(silos: int = 2) -> AbstractContextManager[None]:
     """Let silos split one noise among their steps, although an attacker sees each step and not only their sum."""
-    return too_little_noise(silos**-0.5, [noisy_steps])
+    return too_little_noise(silos**-0.5, _is_step)
+
+
+def _is_step(stream: tuple[str, ...]) -> bool:
+    """Return whether the noise is that of a step (fedtext.federation.noisy_steps)."""
+    return stream[2].startswith("step ")
 
 
 @contextmanager
@@ -60,11 +66,13 @@ def one_noise(named: Callable[[str, int], str]) -> Iterator[None]:
     """Draw the noise of steps from a name of the release and its step (from 0), and from nothing else."""
 
     def drawn(key: NoiseKey, *, stddev_on_grid: float, size: int, stream: tuple[str, ...]) -> np.ndarray:
+        if not _is_step(stream):
+            return discrete_gaussian(key, stddev_on_grid=stddev_on_grid, size=size, stream=stream)
         name = named(stream[0], int(stream[2].removeprefix("step ")) - 1)
         common = discrete_gaussian(key, stddev_on_grid=FINE, size=size, stream=(name,))
         return np.rint(common * (stddev_on_grid / FINE)).astype(np.int64)
 
-    with patch.object(noisy_steps, "discrete_gaussian", drawn):
+    with patch.object(charged_release, "discrete_gaussian", drawn):
         yield
 
 
@@ -140,7 +148,7 @@ def last_release_uncharged() -> Iterator[None]:
     def report(ledger: Ledger, *given: Any) -> tuple[dict[str, Any], str]:
         return final_report(ledger.model_copy(update={"releases": ledger.releases[:-1]}), *given)
 
-    with _patched("final_report", report, handover):
+    with _patched("final_report", report, outputs):
         yield
 
 

@@ -13,9 +13,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-from fedtext.federation import noisy_steps
+from fedtext.federation import charged_release, noisy_steps
 
-DOOR: Any = noisy_steps  # whose own names are exchanged
+STEPS: Any = noisy_steps  # whose own names are exchanged
+NOISE: Any = charged_release
 Answer = tuple[np.ndarray, float]  # a noisy sum, and the recorded standard deviation of its noise
 
 
@@ -23,7 +24,7 @@ Answer = tuple[np.ndarray, float]  # a noisy sum, and the recorded standard devi
 def answered() -> Iterator[list[Answer]]:
     """Record the noisy sums of trainings in this context, in their order."""
     seen: list[Answer] = []
-    leaving, noise, charged = DOOR.dequantise, DOOR.discrete_gaussian, [0.0]
+    leaving, noise, charged = STEPS.dequantise, NOISE.discrete_gaussian, [0.0]
 
     def drawn(*given: Any, stddev_on_grid: float, **named: Any) -> np.ndarray:
         charged[0] = stddev_on_grid
@@ -33,7 +34,7 @@ def answered() -> Iterator[list[Answer]]:
         seen.append((leaving(total, step), charged[0] * step))
         return seen[-1][0]
 
-    with patch.object(DOOR, "discrete_gaussian", drawn), patch.object(DOOR, "dequantise", noted):
+    with patch.object(NOISE, "discrete_gaussian", drawn), patch.object(STEPS, "dequantise", noted):
         yield seen
 
 
@@ -41,11 +42,11 @@ def answered() -> Iterator[list[Answer]]:
 def led(answers: Sequence[Answer]) -> Iterator[list[np.ndarray]]:
     """Replace the noisy sums of trainings in this context by the given ones, in order, and record their own sums."""
     own: list[np.ndarray] = []
-    leaving, given = DOOR.dequantise, iter(answers)
+    leaving, given = STEPS.dequantise, iter(answers)
 
     def replaced(total: np.ndarray, step: float) -> np.ndarray:
         own.append(leaving(total, step))
         return next(given)[0]
 
-    with patch.object(DOOR, "dequantise", replaced):
+    with patch.object(STEPS, "dequantise", replaced):
         yield own

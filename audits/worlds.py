@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ from kedro.pipeline.node import Node
 from kedro.validation.parameter_validator import ParameterValidator
 
 from audits.steps import answered, led
-from fedtext.federation import correlated_sum, noisy_steps, secure_sum
+from fedtext.federation import charged_release
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
 from fedtext.privacy.tags import Tag
@@ -189,10 +189,8 @@ def _as_read(value: Any) -> Any:
 
 @contextmanager
 def without_noise() -> Iterator[None]:
-    """Remove the noise of both release mechanisms, which leaves the values that it hides."""
-    with ExitStack() as stack:
-        for mechanism in (secure_sum, correlated_sum, noisy_steps):
-            stack.enter_context(patch.object(mechanism, "discrete_gaussian", _nothing))
+    """Remove the noise of all releases, which leaves the values that it hides."""
+    with patch.object(charged_release, "discrete_gaussian", _nothing):
         yield
 
 

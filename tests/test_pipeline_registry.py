@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,6 +59,13 @@ def test_the_papers_are_found_in_order_and_say_what_they_make() -> None:
     }
     assert len({one.title for one in found.values()}) == len(found)
     assert found["pe_sft"].depends_on == "pe"
+
+
+def test_no_pipeline_looks_its_settings_up() -> None:
+    """They are passed (`fedtext.wiring.pipeline_settings`): a graph depends on nothing else."""
+    sources = {path: path.read_text(encoding="utf-8") for path in Path(*pipelines.__path__).rglob("*.py")}
+    assert [path for path, text in sources.items() if re.search(r"\bactive_|loader_for|\.active\b", text)] == []
+    assert sum("settings: Settings" in text for text in sources.values()) > 15
 
 
 def test_an_algorithm_is_frozen() -> None:

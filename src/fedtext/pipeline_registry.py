@@ -14,8 +14,8 @@ from fedtext.pipelines.compare.pipeline import create_pipeline as compare
 from fedtext.pipelines.contamination.pipeline import create_pipeline as contamination
 from fedtext.pipelines.evaluation import pipeline as evaluation
 from fedtext.pipelines.export.pipeline import create_pipeline as export
-from fedtext.pipelines.handover.pipeline import create_pipeline as handover
 from fedtext.pipelines.largefedbench import pipeline as largefedbench
+from fedtext.pipelines.outputs.pipeline import create_pipeline as outputs
 from fedtext.pipelines.pairs.pipeline import create_pipeline as preference_pairs
 from fedtext.pipelines.partition.pipeline import create_pipeline as partition
 from fedtext.pipelines.pretrain.pipeline import create_pipeline as pretrain
@@ -24,7 +24,8 @@ from fedtext.pipelines.report import pipeline as report
 from fedtext.pipelines.sources import pipeline as sources
 from fedtext.system.errors import InputError, did_you_mean
 from fedtext.wiring.algorithm import Algorithm, OutputType
-from fedtext.wiring.config import active_group, corpus_is_public
+from fedtext.wiring.config import active_loader
+from fedtext.wiring.pipeline_settings import Settings
 
 
 def algorithms() -> dict[str, Algorithm]:
@@ -54,6 +55,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     output are preferences it is pairs -> algorithm -> report. Results of an earlier run below the data root are not
     computed again, so jobs share all that they have in common.
     """
+    settings = Settings(active_loader())
     private = {
         "docstrings": sources.docstrings_pipeline(),
         "table": sources.table_pipeline(),
@@ -61,25 +63,25 @@ def register_pipelines() -> dict[str, Pipeline]:
     }
     published = sources.published_pipeline()
     by_source: dict[str, Pipeline] = {**private, **dict.fromkeys(PUBLISHED_NAMES, published)}
-    source = active_group("corpus")["source"]
+    source = settings.group("corpus")["source"]
     if source not in by_source:
         raise InputError(f"corpus.source is {source!r}: {did_you_mean(source, by_source)}")
-    declared = active_group("privacy")
-    counted = corpus_is_public() and declared["population"] is None and declared["enrolment"] is None
+    declared = settings.group("privacy")
+    counted = settings.corpus_is_public and declared["population"] is None and declared["enrolment"] is None
     steps = {
-        "public_text": sources.public_text_pipeline(),
-        "partition": partition(),
+        "public_text": sources.public_text_pipeline(settings),
+        "partition": partition(settings),
         "clients": clients.create_pipeline(counted=counted),
-        "controls": evaluation.controls_pipeline(),
+        "controls": evaluation.controls_pipeline(settings),
     }
     common, found = Pipeline([by_source[source], *steps.values()]), algorithms()
-    unprotected = private_only()
+    unprotected = private_only(settings)
     if len(unprotected.nodes) > 1:
         unprotected = Pipeline([common, unprotected])
-    pairs = preference_pairs(counted=counted)
+    pairs = preference_pairs(settings, counted=counted)
     of_pairs = (OutputType.PREFERENCES, OutputType.POLICY)
     starts = {makes: pairs if makes in of_pairs else common for makes in OutputType}
-    jobs = {name: _job(starts[algorithm.makes], algorithm, found) for name, algorithm in found.items()}
+    jobs = {name: _job(starts[algorithm.makes], algorithm, found, settings) for name, algorithm in found.items()}
     return {
         "__default__": jobs["popri"],
         **private,
@@ -89,8 +91,8 @@ def register_pipelines() -> dict[str, Pipeline]:
         "pairs": pairs,
         **jobs,
         "private_only": unprotected,
-        "compare": compare(jobs),
-        "contamination": contamination(),
+        "compare": compare(settings, jobs),
+        "contamination": contamination(settings),
         "ingest": largefedbench.ingest_pipeline(),
         "largefedbench": largefedbench.build_pipeline(),
         "largefedbench_diff": largefedbench.diff_pipeline(),
@@ -101,13 +103,14 @@ def register_pipelines() -> dict[str, Pipeline]:
     }
 
 
-def whole(algorithm: Algorithm, known: Mapping[str, Algorithm]) -> Pipeline:
+def whole(algorithm: Algorithm, known: Mapping[str, Algorithm], settings: Settings) -> Pipeline:
     """Return the algorithm's pipeline with its output nodes, after those of the algorithms that it depends on."""
-    below = [whole(known[algorithm.depends_on], known)] if algorithm.depends_on else []
+    below = [whole(known[algorithm.depends_on], known, settings)] if algorithm.depends_on else []
     tokens = [clients.tokens_pipeline()] if algorithm.client_tokens else []
-    return Pipeline([*below, *tokens, algorithm.pipeline(), handover(algorithm)])
+    return Pipeline([*below, *tokens, algorithm.pipeline(settings), outputs(algorithm)])
 
 
-def _job(common: Pipeline, algorithm: Algorithm, known: Mapping[str, Algorithm]) -> Pipeline:
-    own = [whole(algorithm, known), evaluation.judgement(algorithm), report.reporting(algorithm)]
+def _job(common: Pipeline, algorithm: Algorithm, known: Mapping[str, Algorithm], settings: Settings) -> Pipeline:
+    judged, reported = evaluation.judgement(algorithm, settings), report.reporting(algorithm, settings)
+    own = [whole(algorithm, known, settings), judged, reported]
     return Pipeline([common, *own])

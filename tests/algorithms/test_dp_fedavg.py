@@ -10,7 +10,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from fedtext.algorithms import dp_fedavg
-from fedtext.federation import mechanism, secure_sum
+from fedtext.federation import charged_release, mechanism
 from fedtext.federation.mechanism import planned_sum
 from fedtext.federation.private_samples import PrivateSamples, sampled_units
 from fedtext.federation.units import digest
@@ -106,7 +106,7 @@ def largest_contribution(params: DpFedavg) -> float:
 @pytest.fixture
 def silent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        secure_sum, "discrete_gaussian", lambda key, *, stddev_on_grid, size, stream: np.zeros(size, np.int64)
+        charged_release, "discrete_gaussian", lambda key, *, stddev_on_grid, size, stream: np.zeros(size, np.int64)
     )
 
 

@@ -15,6 +15,7 @@ from scipy import stats
 
 from audits.faults import too_little_noise, unclipped
 from audits.statistics import threshold_bound
+from fedtext.federation import charged_release
 from fedtext.federation import noisy_steps as module
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.noisy_steps import NoisyStep, release_noisy_steps
@@ -108,7 +109,7 @@ def test_noise_that_steps_share_cancels_and_the_claim_falls(monkeypatch: pytest.
     def shared(key: NoiseKey, *, stddev_on_grid: float, size: int, stream: tuple[str, ...]) -> np.ndarray:
         return discrete_gaussian(key, stddev_on_grid=stddev_on_grid, size=size, stream=("shared",))
 
-    monkeypatch.setattr(module, "discrete_gaussian", shared)
+    monkeypatch.setattr(charged_release, "discrete_gaussian", shared)
     found, claim = bound(spread)
     assert found > claim
 

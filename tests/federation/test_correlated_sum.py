@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fedtext.federation import correlated_sum as module
-from fedtext.federation import mechanism
+from fedtext.federation import charged_release, mechanism
 from fedtext.federation.correlated_sum import PlannedRun, correlated_sum, planned_run
 from fedtext.federation.private_samples import PrivateSamples, scheduled
 from fedtext.federation.query import Query
@@ -95,7 +94,7 @@ def run(
 @pytest.fixture
 def silent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        module, "discrete_gaussian", lambda key, *, stddev_on_grid, size, stream: np.zeros(size, np.int64)
+        charged_release, "discrete_gaussian", lambda key, *, stddev_on_grid, size, stream: np.zeros(size, np.int64)
     )
 
 
@@ -242,7 +241,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_read(changes: dict[str,
 
 def test_a_ledger_that_paid_for_other_weights_does_not_pay_for_these() -> None:
     _, paid = run(np.zeros((ROUNDS, CLIENTS, 4)), FACTORISATIONS[1], ledger())
-    with pytest.raises(ValueError, match="paid for by round 1"):
+    with pytest.raises(ValueError, match="charged by round 1"):
         ask(round=4, rows=2, paid=paid)
 
 

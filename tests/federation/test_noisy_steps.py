@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fedtext.federation import mechanism
+from fedtext.federation import charged_release, mechanism
 from fedtext.federation import noisy_steps as module
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.noisy_steps import NoisyStep, release_noisy_steps
@@ -93,7 +93,7 @@ def silent(key: NoiseKey, *, stddev_on_grid: float, size: int, stream: tuple[str
 
 
 def test_without_noise_each_step_is_the_clipped_sum_of_its_own_draw(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "discrete_gaussian", silent)
+    monkeypatch.setattr(charged_release, "discrete_gaussian", silent)
     answers, _, seen = run()
     rows = holding(np.arange(UNITS)).features
     clipped = rows * np.minimum(1, CLIP_NORM / np.linalg.norm(rows, axis=1))[:, None]
@@ -245,7 +245,7 @@ def test_one_step_more_than_was_paid_is_refused() -> None:
     privacy = declared()
     asked = query(privacy)
     opened = opened_ledger([asked], privacy, UNITS)
-    with pytest.raises(ValueError, match="step 13 of 12 that were paid"):
+    with pytest.raises(ValueError, match="step 13 of 12 that were charged"):
         release_noisy_steps(asked, training(features, STEPS + 1), holding(np.arange(UNITS)), opened, KEY)
 
 

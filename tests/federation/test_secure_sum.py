@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fedtext.federation import mechanism, secure_sum
+from fedtext.federation import charged_release, mechanism, secure_sum
 from fedtext.federation.mechanism import PlannedSum, client_messages, opened_ledger, planned_sum
 from fedtext.federation.private_samples import PrivateSamples, sampled_units
 from fedtext.federation.query import Query
@@ -81,7 +81,7 @@ def unit_rows(clients: int, dim: int, seed: int = 0) -> np.ndarray:
 def silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """No noise: what the clients' messages sum to."""
     monkeypatch.setattr(
-        secure_sum, "discrete_gaussian", lambda key, *, stddev_on_grid, size, stream: np.zeros(size, np.int64)
+        charged_release, "discrete_gaussian", lambda key, *, stddev_on_grid, size, stream: np.zeros(size, np.int64)
     )
 
 

@@ -20,7 +20,8 @@ from fedtext.models.generator import Generator
 from fedtext.params.generation import Sampler
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import ProjectConfigLoader, loader_for
-from fedtext.wiring.generators import active_generators, generator_inputs
+from fedtext.wiring.generators import generator_inputs
+from fedtext.wiring.pipeline_settings import Settings
 from tests.openai_server import Served, serving
 from tests.parameters import conf_base
 
@@ -45,7 +46,7 @@ def catalog(plms: Any) -> DataCatalog:
 
 def generators(plms: Any) -> dict[str, Generator]:
     entries = catalog(plms)
-    return {name: entries.load(entry) for name, entry in generator_inputs().items()}
+    return {name: entries.load(entry) for name, entry in generator_inputs(sorted(plms)).items()}
 
 
 def side_by_side(given: dict[str, Generator]) -> pd.DataFrame:
@@ -83,6 +84,7 @@ def test_a_name_that_is_not_there_is_told_with_those_that_are() -> None:
 
 
 def test_names_that_cannot_be_arguments_are_refused() -> None:
-    catalog({"a-b": "bundled:generator"})
+    bootstrap_project(ROOT)
+    settings = Settings(loader_for(None, {"models": {"plms": {"a-b": "bundled:generator"}}}))
     with pytest.raises(RunRefusedError, match=r"models\.plms is .*letters, digits and _"):
-        active_generators()
+        assert settings.generators

@@ -24,7 +24,8 @@ from fedtext.params.generation import Sampler
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import new_noise_key
-from fedtext.wiring.config import loader_for
+from fedtext.wiring.config import active_loader, loader_for
+from fedtext.wiring.pipeline_settings import Settings
 from tests.parameters import conf_base
 
 ROOT = Path(__file__).parents[2]
@@ -141,10 +142,10 @@ def _run(privacy: dict[str, Any], popri: dict[str, Any]) -> dict[str, Any]:
     return run_in_memory("popri", privacy, {"params:popri": conf_base(Popri, popri)})
 
 
-def configure(**parameters: dict[str, Any]) -> None:
-    """Makes `conf/base` with these parameters over it the active configuration, which decides the graph."""
+def configure(**parameters: dict[str, Any]) -> Settings:
+    """Makes `conf/base` with these parameters over it the active configuration; gives what decides the graph."""
     bootstrap_project(ROOT)
-    loader_for(None, parameters)
+    return Settings(loader_for(None, parameters))
 
 
 def run_in_memory(algorithm: str, privacy: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
@@ -153,7 +154,7 @@ def run_in_memory(algorithm: str, privacy: dict[str, Any], more: dict[str, Any])
     from fedtext.pipelines.clients.pipeline import create_pipeline as clients
 
     known = algorithms()
-    pipeline = clients(counted=True) + whole(known[algorithm], known)
+    pipeline = clients(counted=True) + whole(known[algorithm], known, Settings(active_loader()))
     private = pd.DataFrame(
         {"client_id": [f"c{i // 2}" for i in range(80)], "text": [f"secret {i}" for i in range(80)],
          "label": ["tea", "rum"] * 40, "split": ["train"] * 60 + ["validation"] * 10 + ["test"] * 10}
@@ -195,7 +196,7 @@ def train_in_memory(algorithm: str, privacy: dict[str, Any], more: dict[str, Any
     from fedtext.pipeline_registry import algorithms, whole
 
     known = algorithms()
-    pipeline = whole(known[algorithm], known)
+    pipeline = whole(known[algorithm], known, Settings(active_loader()))
     ids, texts = [f"c{i // 2}" for i in range(40)], made_up(40, 0)
     train = pd.DataFrame({"client_id": ids, "text": texts})
     enrolled = np.unique(unit_of(train, privacy.get("unit", "client")))

@@ -173,8 +173,8 @@ def priced() -> dict[str, Any]:
     from fedtext.pipelines.evaluation.pipeline import controls_pipeline, judgement
     from fedtext.pipelines.popri.pipeline import ALGORITHM
 
-    configure(corpus=TABLE)
-    pipeline = controls_pipeline() + judgement(replace(ALGORITHM, controls=no_controls))
+    settings = configure(corpus=TABLE)
+    pipeline = controls_pipeline(settings) + judgement(replace(ALGORITHM, controls=no_controls), settings)
     pipeline = pipeline - pipeline.only_nodes_with_outputs("untuned_texts")
     texts = table(40, 5, 3)
     vectors = HashEncoder().encode(texts["text"].tolist())

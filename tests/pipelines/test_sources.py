@@ -42,8 +42,8 @@ def job(**corpus: str) -> Pipeline:
     ],
 )
 def test_public_text_is_the_user_s_else_as_described_else_docstrings(corpus: dict[str, str], nodes: set[str]) -> None:
-    configure(corpus=corpus)
-    assert {node.name for node in public_text_pipeline().nodes} == nodes
+    settings = configure(corpus=corpus)
+    assert {node.name for node in public_text_pipeline(settings).nodes} == nodes
     found = {node.name for node in job(**corpus).nodes}
     assert found & {"read_public_records", "judge_generator", "propose_topics", "write_described_texts"} == nodes
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from kedro.framework.startup import bootstrap_project
 
-from fedtext.pipelines.evaluation.form import public_controls
 from fedtext.wiring.config import loader_for
+from fedtext.wiring.pipeline_settings import Settings
 from tests.pipelines.conftest import ROOT
 
 BOTH, ONE = ["public_control", "untuned_control"], ["public_control"]
@@ -44,8 +44,8 @@ def test_public_texts_of_the_generators_own_hand_are_its_control(
     from fedtext.pipeline_registry import register_pipelines
 
     bootstrap_project(ROOT)
-    loader_for(env, given)
-    assert list(public_controls()) == controls
+    settings = Settings(loader_for(env, given))
+    assert list(settings.evaluation.public_controls) == controls
     graph = register_pipelines()["popri"]
     counts = {f"private_counts_{name}" for name in BOTH} & graph.datasets()
     assert counts == {f"private_counts_{name}" for name in controls}

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fedtext.federation import mechanism, secure_sum
+from fedtext.federation import charged_release, mechanism
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import release_noisy_sum
@@ -95,7 +95,7 @@ def test_without_the_clip_both_audits_fail(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_without_noise_both_audits_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secure_sum, "discrete_gaussian", scaled_noise(0.0))
+    monkeypatch.setattr(charged_release, "discrete_gaussian", scaled_noise(0.0))
     present, seen = attack()
     assert not passes_gaussian_audit(present, seen)
     assert audited_epsilon(present, seen) > EPSILON
@@ -103,11 +103,11 @@ def test_without_noise_both_audits_fail(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("seed", range(3))
 def test_with_half_the_noise_the_gaussian_audit_fails(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    monkeypatch.setattr(secure_sum, "discrete_gaussian", scaled_noise(0.5))
+    monkeypatch.setattr(charged_release, "discrete_gaussian", scaled_noise(0.5))
     assert not passes_gaussian_audit(*attack(seed))
 
 
 def test_with_the_noise_of_another_unit_the_gaussian_audit_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise scaled to the step or the clip norm once too often, the classical slip of units."""
-    monkeypatch.setattr(secure_sum, "discrete_gaussian", scaled_noise(CLIP_NORM))
+    monkeypatch.setattr(charged_release, "discrete_gaussian", scaled_noise(CLIP_NORM))
     assert not passes_gaussian_audit(*attack())

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from fedtext.federation import mechanism, secure_sum
+from fedtext.federation import charged_release, mechanism
 from fedtext.federation.mechanism import client_messages, planned_sum
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
@@ -183,8 +183,10 @@ def test_the_audit_catches_a_price_for_votes_on_a_mechanism_that_lets_signs_thro
 
 
 def test_the_audit_catches_too_little_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = secure_sum.discrete_gaussian
-    monkeypatch.setattr(secure_sum, "discrete_gaussian", lambda *a, **k: np.rint(0.7 * whole(*a, **k)).astype(np.int64))
+    whole = charged_release.discrete_gaussian
+    monkeypatch.setattr(
+        charged_release, "discrete_gaussian", lambda *a, **k: np.rint(0.7 * whole(*a, **k)).astype(np.int64)
+    )
     assert audited((1.0, 1.0), non_negative=True) > PRICE
 
 

@@ -13,8 +13,9 @@ from kedro.framework.project import pipelines
 
 from fedtext.params.corpus import Corpus
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.config import ProjectConfigLoader, active_data_root, active_group, active_parameters, privacy_class
+from fedtext.wiring.config import ProjectConfigLoader, active_data_root, active_parameters, privacy_class
 from fedtext.wiring.hooks import preflight
+from fedtext.wiring.pipeline_settings import Settings
 from tests.wiring.conftest import ToyProject
 
 
@@ -82,9 +83,9 @@ def test_a_relative_data_root_starts_at_the_project_wherever_conf_is(toy: ToyPro
 
 
 def test_a_group_of_parameters_is_not_one_value(toy: ToyProject) -> None:
-    loader(toy.path, toy=3)
+    settings = Settings(loader(toy.path, toy=3))
     with pytest.raises(ValueError, match=r"toy is 3, but .*toy\.NAME=VALUE"):
-        active_group("toy")
+        settings.group("toy")
 
 
 def test_a_run_writes_below_its_data_root_only(toy: ToyProject, tmp_path: Path) -> None:

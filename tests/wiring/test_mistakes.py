@@ -33,8 +33,9 @@ from fedtext.pipelines.compare.children import merged
 from fedtext.pipelines.sources import nodes as sources
 from fedtext.system.errors import FedtextError
 from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refusal
-from fedtext.wiring.config import ProjectConfigLoader, active_rounds, loader_for
+from fedtext.wiring.config import ProjectConfigLoader, loader_for
 from fedtext.wiring.hooks.preflight import check_names
+from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.session import check_choice
 from tests.parameters import HOMES, conf_base, parameters
 
@@ -253,9 +254,9 @@ ROUNDS = [
 @pytest.mark.parametrize(("rounds", "thing", "remedy"), ROUNDS, ids=[one[1] for one in ROUNDS])
 def test_rounds(rounds: object, thing: str, remedy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ProjectConfigLoader, "active", None)  # and again afterwards
-    loader_for("tiny", {"popri": {"rounds": rounds}})
+    settings = Settings(loader_for("tiny", {"popri": {"rounds": rounds}}))
     with pytest.raises(FedtextError) as refusal:
-        active_rounds("popri")
+        settings.rounds("popri")
     is_refused((1, f"Error: {refusal.value}"), thing, remedy)
 
 

@@ -12,7 +12,7 @@ from kedro.pipeline import Pipeline, node
 
 from fedtext.privacy.spending import Rules
 from fedtext.wiring.config import ProjectConfigLoader, loader_for
-from fedtext.wiring.unit_identity import active_rules
+from fedtext.wiring.unit_identity import unit_rules
 
 TEXTS = Pipeline([node(lambda _: None, "private_train", "out", name="n")])
 PAIRS = Pipeline([node(lambda _: None, "pairs.private_train", "out", name="n")])
@@ -28,7 +28,7 @@ def rules(graph: Pipeline = TEXTS, models: dict[str, str] | None = None, **given
     base, of_run = loader("{}").parameters, loader(json.dumps(models or {}))
     ProjectConfigLoader.active = of_run
     of_run.__dict__["parameters"] = base | {group: {**base[group], **values} for group, values in given.items()}
-    told = active_rules(graph)
+    told = unit_rules(graph, of_run)
     of_run.__dict__["parameters"] = base
     return told
 

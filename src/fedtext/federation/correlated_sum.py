@@ -21,30 +21,22 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int64
 
+from fedtext.federation.charged_release import charged_releases, message_sum
 from fedtext.federation.mechanism import (
     PlannedSum,
     client_messages,
+    dequantise,
     noise_widening,
     planned_release,
     planned_sum,
-    receipt,
 )
-from fedtext.federation.private_samples import (
-    NO_SAMPLING,
-    PrivateSamples,
-    enrolled_units,
-    samples_of,
-    scheduled,
-    taking_part,
-)
+from fedtext.federation.private_samples import PrivateSamples, enrolled_units, scheduled, taking_part
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import BlocksOf
-from fedtext.federation.units import digest
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.budget_guard import current
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.matrix_mechanism import Factorisation
-from fedtext.privacy.noise import NoiseKey, covering_stddev, discrete_gaussian, noise_bound, validate_exact_noise
+from fedtext.privacy.noise import NoiseKey, covering_stddev, noise_bound, validate_exact_noise
 from fedtext.system.errors import InputError
 
 
@@ -68,6 +60,11 @@ class PlannedRun:
     messages: PlannedSum
     release: Release
     stddev_on_grid: float
+
+    @property
+    def query(self) -> Query:
+        """The query of this round."""
+        return self.messages.query
 
     @property
     def step(self) -> float:
@@ -146,46 +143,21 @@ def correlated_sum(
     plan = planned_run(query, factorisation, ledger.declaration, part.population, len(part.parties) or None)
     if not 1 <= round <= factorisation.rounds:
         raise InputError(f"{name}: round {round} of a run of {factorisation.rounds} rounds")
-    key.validate_noise_source(ledger.declaration.noise_seed)
-    charged = _charged(ledger, plan.release, round)
     held = (factorisation.start < round) & (factorisation.due >= round)
-    if open_sums.shape != (held.sum(), query.dim):
-        wanted = f"({held.sum()}, {query.dim})"
-        raise InputError(
-            f"{name}: open sums of shape {open_sums.shape}, round {round} continues {wanted}; run in order"
-        )
-    current().admit(plan.release, ledger, NO_SAMPLING)
-    samples = samples_of(samples, ledger, part)
-    sampled = scheduled(enrolled_units(samples, part), separation=factorisation.separation, round=round, key=key)
     stream = ("correlated", plan.release.stream_name(), str(query.dim), str(round), query.public_digest)
-    total = np.zeros(query.dim, dtype=np.int64)
-    for _, message in client_messages(blocks_of(samples.of_units(sampled)), plan.messages, sampled, key, stream):
-        total += message  # modulo 2^64
     counted = (factorisation.start <= round) & (factorisation.due >= round)
-    rows = factorisation.weights[counted, round - 1, None] * total
-    rows[held[counted]] += open_sums
     complete = factorisation.due[counted] == round
-    hidden = (*stream, digest(rows[complete]))
-    current().confirm(plan.release, round, receipt(key, hidden), NO_SAMPLING)
-    return CorrelatedRound(_noised(rows[complete], plan, key, hidden), rows[~complete], charged)
-
-
-def _charged(ledger: Ledger, release: Release, round: int) -> Ledger:
-    if round == 1:
-        return ledger.charge(release)
-    if release not in ledger.releases:
-        raise InputError(
-            f"round {round} of '{release.name}' is paid for by round 1, at the same weights, noise and clip norm, "
-            "and this ledger has no such entry: hand on the ledger that round 1 returned, or run it again"
-        )
-    return ledger
-
-
-def _noised(
-    rows: Int64[np.ndarray, "row dim"], plan: PlannedRun, key: NoiseKey, hidden: tuple[str, ...]
-) -> Float[np.ndarray, "row dim"]:
-    """Add noise that is bound to the very sums it hides, as in `secure_sum.release_noisy_sum`."""
-    noise = discrete_gaussian(key, stddev_on_grid=plan.stddev_on_grid, size=rows.size, stream=hidden).reshape(
-        rows.shape
-    )
-    return np.asarray((rows + noise) * plan.step)
+    with charged_releases([plan], samples, ledger, key) as (charged, [release]):
+        if open_sums.shape != (held.sum(), query.dim):
+            wanted = f"({held.sum()}, {query.dim})"
+            raise InputError(
+                f"{name}: open sums of shape {open_sums.shape}, round {round} continues {wanted}; run in order"
+            )
+        samples = release.samples
+        enrolled = enrolled_units(samples, part)
+        sampled = scheduled(enrolled, separation=factorisation.separation, round=round, key=key)
+        messages = client_messages(blocks_of(samples.of_units(sampled)), plan.messages, sampled, key, stream)
+        rows = factorisation.weights[counted, round - 1, None] * message_sum(messages, query.dim)
+        rows[held[counted]] += open_sums
+        released = dequantise(release.noised(rows[complete], stream), plan.step)
+        return CorrelatedRound(released, rows[~complete], charged)

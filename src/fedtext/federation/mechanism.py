@@ -283,14 +283,9 @@ def client_messages(
         yield unit, nothing
 
 
-def dequantise(total: Int64[np.ndarray, " dim"], step: float) -> Float[np.ndarray, " dim"]:
+def dequantise(total: Int64[np.ndarray, "*row dim"], step: float) -> Float[np.ndarray, "*row dim"]:
     """Convert the noisy sum from grid points to a multiple of the grid's step in every coordinate."""
     return np.asarray(total * step)
-
-
-def receipt(key: NoiseKey, stream: tuple[str, ...]) -> str:
-    """Compute a keyed digest of a release: equal for the same noisy sum, uninformative without the key."""
-    return keyed_bytes(key, 16, ("receipt", *stream)).hex()
 
 
 def _messages(

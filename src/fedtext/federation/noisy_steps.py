@@ -19,14 +19,13 @@ from typing import Protocol, TypeVar
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.federation.mechanism import PlannedSum, client_messages, dequantise, planned_sum, receipt
-from fedtext.federation.private_samples import PrivateSamples, sampled_units, samples_of, sampling_name, taking_part
+from fedtext.federation.charged_release import ChargedRelease, charged_releases, message_sum
+from fedtext.federation.mechanism import PlannedSum, client_messages, dequantise, planned_sum
+from fedtext.federation.private_samples import PrivateSamples, sampled_units, taking_part
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import BlocksOf
-from fedtext.federation.units import digest
-from fedtext.privacy.budget_guard import current
 from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.noise import NoiseKey, discrete_gaussian
+from fedtext.privacy.noise import NoiseKey
 from fedtext.system.errors import InputError
 
 Result = TypeVar("Result")
@@ -91,66 +90,39 @@ def release_joint_noisy_steps(
         BudgetExceeded: ledger or budget guard refuse one; no private value has been read.
         ValueError: `release_noisy_steps` would raise it for one of the queries.
     """
-    asks = []
-    for query in queries:
-        asks.append(_admitted(query, ledger, key))
-        ledger = asks[-1].charged
-    for ask in asks:
-        ask.hold(samples)
-    made = training(asks)
-    for ask in asks:
-        ask.confirm()
-    return made, ledger
+    plans = [_planned(query, ledger) for query in queries]
+    with charged_releases(plans, samples, ledger, key) as (charged, releases):
+        steps = [_Steps(plan, release, key) for plan, release in zip(plans, releases, strict=True)]
+        return training(steps), charged
 
 
 class _Steps:
-    """The steps of one query (a `NoisyStep`): charged and admitted, then released one by one, at last confirmed."""
+    """The steps of one charged query (a `NoisyStep`), released one by one."""
 
-    def __init__(self, plan: PlannedSum, part: Ledger, charged: Ledger, key: NoiseKey) -> None:
-        self.charged = charged
-        self.draw = sampling_name(plan.query, part)  # in the names of all the steps' draws
-        self._query, self._plan, self._part, self._key = plan.query, plan, part, key
-        self._hidden: list[tuple[str, ...]] = []
-
-    def hold(self, samples: PrivateSamples) -> None:
-        """Keep the samples of the units that may be sampled."""
-        self._held = samples_of(samples, self.charged, self._part)
+    def __init__(self, plan: PlannedSum, release: ChargedRelease, key: NoiseKey) -> None:
+        self._plan, self._release, self._key = plan, release, key
+        self._made = 0
 
     def __call__(self, blocks_of: BlocksOf, public_digest: str) -> Float[np.ndarray, " dim"]:
         """Release one step (`NoisyStep`)."""
-        query, plan, step = self._query, self._plan, len(self._hidden) + 1
-        if step > query.steps:
-            raise InputError(f"{query.name}: step {step} of {query.steps} that were paid: plan as many as are asked")
-        stream = (plan.release.stream_name(), str(query.dim), f"step {step}", public_digest, *query.draw)
-        # The privacy cost assumes independent samples: another noise or another training has samples of its own.
-        drawn = sampled_units(self._held, self._part, self._key, replace(query, draw=stream))
-        total = np.zeros(query.dim, dtype=np.int64)
-        for _, message in client_messages(blocks_of(self._held.of_units(drawn)), plan, drawn, self._key, stream):
-            total += message
-        hidden = (*stream, digest(total))
-        self._hidden.append(hidden)
-        total += discrete_gaussian(self._key, stddev_on_grid=plan.stddev_on_grid, size=query.dim, stream=hidden)
-        return dequantise(total, plan.step)
-
-    def confirm(self) -> None:
-        """Record that the training's result is about to be returned."""
-        if not self._hidden:
+        plan, query, samples = self._plan, self._plan.query, self._release.samples
+        self._made += 1
+        if self._made > query.steps:
             raise InputError(
-                f"{self._query.name}: the training asked nothing: ask at least once, or do not run the training"
+                f"{query.name}: step {self._made} of {query.steps} that were charged: plan as many as are asked"
             )
-        names = tuple(name for step in self._hidden for name in step)
-        current().confirm(self._plan.release, self._query.round, receipt(self._key, names), self.draw)
+        stream = (plan.release.stream_name(), str(query.dim), f"step {self._made}", public_digest, *query.draw)
+        # The privacy cost assumes independent samples: another noise or another training has samples of its own.
+        drawn = sampled_units(samples, self._release.part, self._key, replace(query, draw=stream))
+        messages = client_messages(blocks_of(samples.of_units(drawn)), plan, drawn, self._key, stream)
+        return dequantise(self._release.noised(message_sum(messages, query.dim), stream), plan.step)
 
 
-def _admitted(query: Query, ledger: Ledger, key: NoiseKey) -> _Steps:
-    """Charge a query and ask the budget guard to admit it; return its steps."""
+def _planned(query: Query, ledger: Ledger) -> PlannedSum:
+    """Return the plan of one step of the query."""
     part = taking_part(ledger, query.parties)
     plan = planned_sum(query, ledger.declaration, part.population, len(part.parties) or None)
     if ledger.declaration.aggregation == "local" and not query.own:
         raise InputError(f"{query.name}: steps are summed before noise is added: declare aggregation secure or trusted")
     plan.validate_modulus(64)
-    key.validate_noise_source(ledger.declaration.noise_seed)
-    charged = ledger.charge(plan.release)
-    steps = _Steps(plan, part, charged, key)
-    current().admit(plan.release, ledger, steps.draw)
-    return steps
+    return plan

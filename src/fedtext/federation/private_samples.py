@@ -243,8 +243,8 @@ def sampling_name(query: Query, ledger: Ledger) -> str:
 
 def _draw_stream(query: Query, ledger: Ledger) -> tuple[str, ...]:
     """Return all that tells one release from another: accounting assumes an independent sample for each."""
-    priced = json.dumps([*query.cost_terms, ledger.population])
-    return (query.name, str(query.round), ledger.declaration.draw_name(), priced, *query.draw)
+    cost_terms = json.dumps([*query.cost_terms, ledger.population])
+    return (query.name, str(query.round), ledger.declaration.draw_name(), cost_terms, *query.draw)
 
 
 def enrolled_units(samples: PrivateSamples, ledger: Ledger) -> Int64[np.ndarray, " unit"]:

@@ -15,8 +15,7 @@ A data holder sends messages: a client, a silo, a party (fedtext.federation.priv
 of its own units.
 
 A client's message depends on the client, public values and the run's secret alone: its rounding randomness comes from a
-stream of its own. Noise is bound to the very sum it hides, so that two different sums never share their noise, which
-their difference would otherwise cancel.
+stream of its own. Charge, noise and record are those of every release (`fedtext.federation.charged_release`).
 """
 
 from __future__ import annotations
@@ -27,20 +26,13 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int64
 
-from fedtext.federation.mechanism import PlannedSum, client_messages, dequantise, planned_sum, receipt
-from fedtext.federation.private_samples import (
-    PrivateSamples,
-    sampled_units,
-    samples_of,
-    sampling_name,
-    sent_by_holders,
-    taking_part,
-)
+from fedtext.federation.charged_release import charged_releases, message_sum
+from fedtext.federation.mechanism import client_messages, dequantise, planned_sum
+from fedtext.federation.private_samples import PrivateSamples, sampled_units, sent_by_holders, taking_part
 from fedtext.federation.query import Query
-from fedtext.federation.units import Block, digest
-from fedtext.privacy.budget_guard import current
+from fedtext.federation.units import Block
 from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.noise import NoiseKey, discrete_gaussian
+from fedtext.privacy.noise import NoiseKey
 
 BlocksOf = Callable[[PrivateSamples], Iterable[Block]]
 
@@ -91,30 +83,18 @@ def release_noisy_sum(
     part = taking_part(ledger, query.parties)
     plan = planned_sum(query, ledger.declaration, part.population, len(part.parties) or None)
     plan.validate_modulus(modulus_bits)
-    key.validate_noise_source(ledger.declaration.noise_seed)
-    charged = ledger.charge(plan.release)
-    draw = sampling_name(query, part)
-    current().admit(plan.release, ledger, draw)
-    samples = samples_of(samples, ledger, part)
-    sampled = sampled_units(samples, part, key, query)
     stream = (plan.release.stream_name(), str(query.dim), query.public_digest)
-    local = ledger.declaration.aggregation == "local"
-    total = np.zeros(query.dim, dtype=np.int64)
-    messages = client_messages(blocks_of(samples.of_units(sampled)), plan, sampled, key, stream)
-    for sender, sent in sent_by_holders(messages, samples, part, query.dim) if local else messages:
-        total += sent  # int64 sums are sums modulo 2^64, of which 2^modulus_bits is a divisor
-        if local:
-            total += _noise(plan, key, ("client", str(sender), *stream, digest(sent)))
-    hidden = (*stream, digest(total))
-    current().confirm(plan.release, query.round, receipt(key, hidden), draw)
-    if not local:
-        total += _noise(plan, key, hidden)
-    return NoisySum(dequantise(_centred(total, modulus_bits), plan.step), charged)
-
-
-def _noise(plan: PlannedSum, key: NoiseKey, stream: tuple[str, ...]) -> Int64[np.ndarray, " dim"]:
-    """Draw the planned noise once."""
-    return discrete_gaussian(key, stddev_on_grid=plan.stddev_on_grid, size=plan.query.dim, stream=stream)
+    with charged_releases([plan], samples, ledger, key) as (charged, [release]):
+        samples = release.samples
+        sampled = sampled_units(samples, part, key, query)
+        messages = client_messages(blocks_of(samples.of_units(sampled)), plan, sampled, key, stream)
+        if ledger.declaration.aggregation == "local":
+            sent = sent_by_holders(messages, samples, part, query.dim)
+            total = release.sum_of_noised(sent, stream, query.dim)
+        else:
+            total = release.noised(message_sum(messages, query.dim), stream)
+        # 2^modulus_bits is a divisor of 2^64, modulo which the sums are taken
+        return NoisySum(dequantise(_centred(total, modulus_bits), plan.step), charged)
 
 
 def _centred(total: Int64[np.ndarray, " dim"], bits: int) -> Int64[np.ndarray, " dim"]:

@@ -37,7 +37,8 @@ _SECRET_DRAW = "Nobody who sees the releases knows which units were drawn, neith
 _FLOAT_NOISE = "Some noise is drawn in floating point, whose low bits are not accounted for."
 _CORRELATED = (
     "Whoever adds up messages keeps sums of earlier rounds, or shares of them, until the weighted sum they belong to "
-    "is complete; nobody sees one without its noise. No unit takes part more often, or in closer rounds, than priced."
+    "is complete; nobody sees one without its noise. No unit takes part more often, or in closer rounds, than is "
+    "accounted for."
 )
 _OWN_HOLDERS = (
     "How many clients hold the records is not declared (privacy.holders), so every record counts as a client of its "
@@ -56,7 +57,7 @@ def assumptions(ledger: Ledger) -> list[str]:
     found = [*_aggregation(ledger), *_local_queries(ledger)]
     if declaration.aggregation == "secure":
         share = f"At least {declaration.honest_fraction:.4g}" if declaration.honest_fraction < 1 else "All"
-        found.append(f"{share} of the noise shares arrive; the noise is priced as if no more did.")
+        found.append(f"{share} of the noise shares arrive; the noise is accounted for as if no more did.")
         found += _insider(ledger)
     if any(release.rate < 1 and not _is_draw_visible(release, ledger) for release in ledger.releases):
         found.append(_SECRET_DRAW)

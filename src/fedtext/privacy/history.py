@@ -160,9 +160,9 @@ def release_history(data_root: Path | str) -> tuple[Spent, ...]:
         entries = ()
     if not entries:
         raise RunRefusedError(
-            f"{file} is empty, damaged or of another version of fedtext, so what was released before cannot be priced: "
-            "put back a copy of it, or run the version that wrote it. The people behind the data have the budget that "
-            "they were promised, in whichever data root their text lies"
+            f"{file} is empty, damaged or of another version of fedtext, so what was released before cannot be "
+            "accounted for: put back a copy of it, or run the version that wrote it. The people behind the data have "
+            "the budget that they were promised, in whichever data root their text lies"
         )
     return entries
 

@@ -269,5 +269,5 @@ def _read(file: Path) -> DataRoot:
 def _damaged(file: Path) -> RunRefusedError:
     return RunRefusedError(
         f"{file}, of the registry of releases of private data, is missing, damaged or of another version of fedtext: "
-        "put back a copy of it, for without it what was released before cannot be priced"
+        "put back a copy of it, for without it what was released before cannot be accounted for"
     )

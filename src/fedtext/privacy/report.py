@@ -15,7 +15,7 @@ from fedtext.privacy.allowance import Allowance
 from fedtext.privacy.assumptions import SIMULATED, assumptions
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.parties import Party, spend_profiles
-from fedtext.privacy.published_price import published_price
+from fedtext.privacy.published_epsilon import published_epsilon
 from fedtext.privacy.spending import Rules, Spent, Total, counted_entries, party_totals, spent_on, totals, worst_total
 from fedtext.privacy.wording import number, shown, table
 
@@ -169,7 +169,7 @@ def privacy_report(
         "releases": _releases(ledger),
         "unaccounted": [entry.model_dump() for entry in ledger.unaccounted],
         "evaluation_only": [entry.model_dump() for entry in ledger.evaluation_only],
-        "published": published_price(ledger),
+        "published": published_epsilon(ledger),
         "data_set": _data_set(ledger, history, allowance),
         "noise": SIMULATED if simulated else "a secret key from the operating system",
         "assumptions": [*assumptions(ledger), *further],

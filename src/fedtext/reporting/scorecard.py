@@ -161,7 +161,7 @@ def _distances(distribution: Distribution | None) -> dict[str, Any] | None:
 
 def _limits(accuracy: Mapping[str, Any], distribution: Distribution | None, terms: Terms) -> list[str]:
     table = accuracy["conditions"]
-    said = _priced_limits(distribution) if terms.tested else _open_limits(distribution)
+    said = _limits_of_noisy_figures(distribution) if terms.tested else _limits_of_exact_figures(distribution)
     said.append("Held-out private text was seen by nothing else in the run: it was read for the evaluation alone.")
     if PRIVATE.name in table:
         said.append(
@@ -195,7 +195,7 @@ def _copies(copies: Mapping[str, Any] | None) -> str:
     return copies_sentence(copies) or "No held-out sample stands in the training samples, word for word or nearly."
 
 
-def _open_limits(distribution: Distribution | None) -> list[str]:
+def _limits_of_exact_figures(distribution: Distribution | None) -> list[str]:
     floor = [_floor_of_distances(distribution.bias)] if distribution and distribution.bias else []
     return [
         *floor,
@@ -205,7 +205,7 @@ def _open_limits(distribution: Distribution | None) -> list[str]:
     ]
 
 
-def _priced_limits(distribution: Distribution | None) -> list[str]:
+def _limits_of_noisy_figures(distribution: Distribution | None) -> list[str]:
     said = [
         "Intervals cover the noise and, on the wide side, the draw of the test clients. They do not cover the "
         "randomness of training and sampling: this is one run.",

@@ -12,6 +12,8 @@ from enum import StrEnum
 
 from kedro.pipeline import Pipeline
 
+from fedtext.wiring.pipeline_settings import Settings
+
 
 def control_scores(task: str, condition: str) -> str:
     """Return the data set of a downstream task's scores for each held-out text, for a baseline that all share."""
@@ -34,7 +36,7 @@ class Outputs:
       the generator that was aligned on them, with its `training_log`.
     - `matched_public`: the public texts that match its release, if it has such a control.
 
-    All else is written by the handover, the evaluation and the report.
+    All else is written by the common outputs, the evaluation and the report.
     """
 
     def __init__(self, algorithm: str) -> None:
@@ -121,7 +123,7 @@ class Control:
     made: str
 
 
-def no_controls() -> tuple[Control, ...]:
+def no_controls(settings: Settings) -> tuple[Control, ...]:
     """Return no baselines, for an algorithm that is compared with the common ones only."""
     return ()
 
@@ -135,13 +137,13 @@ class Algorithm:
         title: Its name for people, for example "POPri".
         paper: Short citation.
         makes: The type of its output, which the evaluation measures.
-        pipeline: Creates its graph for the active parameters; the graph writes the data sets of `outputs`.
+        pipeline: Creates its graph for the settings; the graph writes the data sets of `outputs`.
         rounds: Whether it makes texts in rounds, whose candidates are measured one by one.
         client_tokens: Whether its clients train the on-device model, so that it reads `private_token_rows`.
         depends_on: Name of the algorithm whose released values it reads. It then releases nothing itself: the clients'
             exchanges and privacy cost are that one's.
-        controls: Returns the baselines that it supplies under the active parameters.
-        policies: Returns its policies under the active parameters, its own first; the others are baselines.
+        controls: Returns the baselines that it supplies under the settings.
+        policies: Returns its policies under the settings, its own first; the others are baselines.
         assumption: A sentence that its privacy report adds, or nothing.
         figures: Names, in the report, of figures that it draws itself.
     """
@@ -150,12 +152,12 @@ class Algorithm:
     title: str
     paper: str
     makes: OutputType
-    pipeline: Callable[[], Pipeline]
+    pipeline: Callable[[Settings], Pipeline]
     rounds: bool = False
     client_tokens: bool = False
     depends_on: str | None = None
-    controls: Callable[[], tuple[Control, ...]] = no_controls
-    policies: Callable[[], tuple[Control, ...]] = no_controls
+    controls: Callable[[Settings], tuple[Control, ...]] = no_controls
+    policies: Callable[[Settings], tuple[Control, ...]] = no_controls
     assumption: str = ""
     figures: tuple[str, ...] = ()
 

@@ -1,7 +1,7 @@
-"""Configuration: one loader per run, and the parameters that must be known before a graph can be built.
+"""Configuration: one loader per run.
 
-The number of rounds of an algorithm decides its graph. `pipeline.py` files read it from `active_parameters()`, so that
-`kedro run --params popri.rounds=5`, `--env paper`, `kedro viz run --params ...` and `kedro registry list` all agree.
+Pipelines are given it as `Settings` (fedtext.wiring.pipeline_settings). Hooks and the runner, which Kedro makes without
+it, look up the newest.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ from fedtext.wiring.tracking_server import complete_tracking, without_nulls
 
 DEFAULT_DATA_ROOT = "data"
 TRACKING_ROOT = "FEDTEXT_TRACKING_ROOT"  # environment: the data root whose MLflow records to use in place of one's own
-MOST_ROUNDS = 200  # a graph of 200 rounds is built in 5 s; one of 1000 takes 85 s and 2.4 GB
 ARCHIVES = ("tar", "zip")
 PATTERNS = {
     "mlflow": ["mlflow*", "mlflow*/**", "**/mlflow*"],  # as kedro-mlflow names them
@@ -411,18 +410,6 @@ def active_parameters() -> dict[str, Any]:
     return active_loader().parameters
 
 
-def active_group(name: str) -> dict[str, Any]:
-    """Return one group of parameters, which a graph needs before Kedro has validated any parameter.
-
-    Raises:
-        ValueError: it was given one value in place of its parameters.
-    """
-    group = active_parameters()[name]
-    if not isinstance(group, dict):
-        raise InputError(f"{name} is {group!r}, but names a group of parameters: give one of them, {name}.NAME=VALUE")
-    return group
-
-
 def corpus_is_public(parameters: Mapping[str, Any] | None = None) -> bool:
     """Return whether the corpus is a public stand-in for private text; if its parameters are faulty, it is not."""
     given = active_parameters() if parameters is None else parameters
@@ -430,21 +417,6 @@ def corpus_is_public(parameters: Mapping[str, Any] | None = None) -> bool:
         return Corpus.model_validate(given.get("corpus") or {}).is_public
     except ValidationError:
         return False
-
-
-def active_rounds(algorithm: str) -> int:
-    """Return the declared number of rounds, which a graph needs before Kedro has validated any parameter.
-
-    Raises:
-        ValueError: it is not a whole number of at least 1, or beyond what a graph can hold.
-    """
-    rounds = active_group(algorithm)["rounds"]
-    if not isinstance(rounds, int) or not 1 <= rounds <= MOST_ROUNDS:
-        raise InputError(
-            f"{algorithm}.rounds is {rounds!r}: it must be a whole number from 1 to {MOST_ROUNDS}, for every round is "
-            "a part of the graph"
-        )
-    return rounds
 
 
 def active_data_root() -> Path:

@@ -32,14 +32,14 @@ from fedtext.system.folders import make_own_folder, own_temporary_folder
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.account import DataSetBudget, NodeBudgetGuard, active_allowance
 from fedtext.wiring.conf_files import value_at
-from fedtext.wiring.config import active_data_root, active_parameters, is_private_name
+from fedtext.wiring.config import active_data_root, active_loader, active_parameters, is_private_name
 from fedtext.wiring.console import echo, logged_to_file
 from fedtext.wiring.guard import Guard
 from fedtext.wiring.guard.catalog import dataset_classes, entry, place
 from fedtext.wiring.made_with import facts_in, report_facts
 from fedtext.wiring.stages import Clock, in_order, stages
 from fedtext.wiring.trial import check_servers
-from fedtext.wiring.unit_identity import RECORDS, active_rules, units_known_by
+from fedtext.wiring.unit_identity import RECORDS, unit_rules, units_known_by
 
 
 def private_folders(pipeline: Pipeline, catalog: DataCatalog, data_root: Path) -> set[Path]:
@@ -212,7 +212,8 @@ def _data_set_budget(data_root: Path, graph: Pipeline) -> DataSetBudget:
     declared = active_allowance()
     history = History(data_root, registry=None if declared.public else Registry())
     history.restore()
-    return DataSetBudget(history=history, public=declared.public, total=declared.total, rules=active_rules(graph))
+    rules = unit_rules(graph, active_loader())
+    return DataSetBudget(history=history, public=declared.public, total=declared.total, rules=rules)
 
 
 def _ledgers(node: Node, catalog: CatalogProtocol[Any, Any]) -> list[Ledger]:

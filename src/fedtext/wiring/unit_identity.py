@@ -19,29 +19,29 @@ from fedtext.corpora.clients import folded, listed_ids
 from fedtext.params.corpus import naming
 from fedtext.privacy.spending import Rules
 from fedtext.resuming.fingerprint import canonical, text_digest
-from fedtext.wiring.config import active_loader, active_parameters
+from fedtext.wiring.config import ProjectConfigLoader
 
 PAIRS = "pairs."  # begins the names of data sets of preference pairs; a pair is one record, and never cut
 
 
-def active_rules(graph: Pipeline) -> Rules:
-    """Return the rules of the active parameters, for the texts or the preference pairs that `graph` reads."""
+def unit_rules(graph: Pipeline, loader: ProjectConfigLoader) -> Rules:
+    """Return the rules of the configuration, for the texts or the preference pairs that `graph` reads."""
     of_pairs = any(name.startswith(PAIRS) for name in graph.datasets())
-    return Rules(split=_digest(_split(of_pairs)), spans=_digest("pairs" if of_pairs else _spans()))
+    return Rules(split=_digest(_split(loader, of_pairs)), spans=_digest("pairs" if of_pairs else _spans(loader)))
 
 
-def _split(of_pairs: bool) -> list[object]:
+def _split(loader: ProjectConfigLoader, of_pairs: bool) -> list[object]:
     """Return what decides a row's client and a client's split: pairs without an owner are split by their prompts."""
-    parameters = active_parameters()
+    parameters = loader.parameters
     return [parameters.get("partition") or {}, naming(parameters.get("corpus") or {}), of_pairs]
 
 
-def _spans() -> object:
+def _spans(loader: ProjectConfigLoader) -> object:
     """Return what decides which tokens of a text are one record; a text's first span alone is always one record."""
-    chunking = active_parameters().get("chunking") or {}
+    chunking = loader.parameters.get("chunking") or {}
     if chunking.get("first_only"):
         return "the first of a text"
-    tokenizer = active_loader()["catalog"].get("chunk_tokenizer") or {}
+    tokenizer = loader["catalog"].get("chunk_tokenizer") or {}
     return [chunking, tokenizer.get("source") or tokenizer.get("generator")]
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtext.algorithms.flexible import plan, profile, selection, unprotected
-from fedtext.federation import secure_sum
+from fedtext.federation import charged_release
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import UNLABELLED, PrivateSamples
 from fedtext.privacy.ledger import Ledger
@@ -73,7 +73,7 @@ def test_every_silo_s_counts_are_added_with_the_noise_that_the_placement_has(
     _, charged = profile.noised_profile(query, samples, CHOSEN, ledger, KEY)
     assert summed_stddev(charged) == pytest.approx(carried, rel=0.01)
     assert charged.releases[-1].noise_stddev == pytest.approx(2.0, rel=0.01)
-    monkeypatch.setattr(secure_sum, "discrete_gaussian", silent)
+    monkeypatch.setattr(charged_release, "discrete_gaussian", silent)
     plain, _ = profile.noised_profile(query, samples, CHOSEN, ledger, KEY)
     np.testing.assert_allclose(plain, [56, 52, 52], atol=1e-9)
     np.testing.assert_allclose(unprotected.plain_profile(samples, CHOSEN), plain)
@@ -83,7 +83,7 @@ def test_a_record_of_an_undeclared_code_counts_for_none(monkeypatch: pytest.Monk
     samples, ledger = held(UNITS), opened()
     label = np.where(samples.label == 0, UNLABELLED, samples.label)
     silenced = PrivateSamples(samples.features, samples.unit, label, samples.enrolled, samples.holder)
-    monkeypatch.setattr(secure_sum, "discrete_gaussian", silent)
+    monkeypatch.setattr(charged_release, "discrete_gaussian", silent)
     query = plan.profile_query(CHOSEN, ledger.declaration)
     counted, _ = profile.noised_profile(query, silenced, CHOSEN, ledger, KEY)
     np.testing.assert_allclose(counted, [0, 52, 52], atol=1e-9)
@@ -97,7 +97,7 @@ def votes(samples: PrivateSamples, ledger: Ledger, **changes: Any) -> tuple[np.n
 
 
 def test_weak_silos_alone_vote_within_their_code_for_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secure_sum, "discrete_gaussian", silent)
+    monkeypatch.setattr(charged_release, "discrete_gaussian", silent)
     samples, (texts, label) = held(UNITS), candidates()
     scores, charged = votes(samples, opened())
     weak = unprotected.of_silos(samples, ["silo-02", "silo-03"])

@@ -12,7 +12,7 @@ import pytest
 
 from fedtext.algorithms.flexible import plan as budget
 from fedtext.algorithms.flexible import profile, selection, training, unprotected
-from fedtext.federation import noisy_steps
+from fedtext.federation import charged_release
 from fedtext.federation.mechanism import PlannedSum, client_messages, planned_sum
 from fedtext.federation.noisy_steps import NoisyStep, release_joint_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples, sampled_units, taking_part
@@ -48,7 +48,7 @@ def silent(key: NoiseKey, *, stddev_on_grid: float, size: int, stream: tuple[str
 
 
 def test_without_noise_it_is_federated_averaging_of_clipped_steps_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(noisy_steps, "discrete_gaussian", silent)
+    monkeypatch.setattr(charged_release, "discrete_gaussian", silent)
     units, drawn = units_of(2), list[tuple[np.ndarray, np.ndarray]]()
 
     def noted(weights: np.ndarray, samples: PrivateSamples) -> Iterator[Block]:

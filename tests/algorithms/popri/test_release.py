@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from fedtext.algorithms.popri import release
 from fedtext.algorithms.popri.release import release_private_mean, score_by_ballots
 from fedtext.algorithms.popri.scoring import every_round, single_release
-from fedtext.federation import secure_sum
+from fedtext.federation import charged_release
 from fedtext.federation.private_samples import PrivateSamples, sampled_units
 from fedtext.federation.units import digest
 from fedtext.params.popri import SINGLE_RELEASE, Popri
@@ -249,7 +249,7 @@ def test_one_class_equals_no_classes_bit_by_bit(scoring: str) -> None:
 @pytest.mark.parametrize("scoring", BALLOTS)
 def test_a_sample_scores_candidates_of_its_own_class_only(monkeypatch: pytest.MonkeyPatch, scoring: str) -> None:
     monkeypatch.setattr(
-        secure_sum, "discrete_gaussian", lambda key, *, stddev_on_grid, size, stream: np.zeros(size, int)
+        charged_release, "discrete_gaussian", lambda key, *, stddev_on_grid, size, stream: np.zeros(size, int)
     )
     texts, label = unit_rows(8, 12), np.repeat([0, 1], 6)
     held = PrivateSamples(unit_rows(9, 4), np.arange(4), np.array([0, 0, -1, 0]), np.arange(4))

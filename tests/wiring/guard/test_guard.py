@@ -31,7 +31,7 @@ from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard import Guard
 from fedtext.wiring.guard.bound import KnownStrings, bound_values
 from fedtext.wiring.guard.catalog import is_logged, is_previewed, place
-from fedtext.wiring.guard.leaving import count_outputs, evaluation_outputs
+from fedtext.wiring.guard.output_checks import count_outputs, evaluation_outputs
 from fedtext.wiring.guard.parameters import copies, holders, private_files, texts, undeclared
 from fedtext.wiring.guard.side_effects import watched
 from fedtext.wiring.guard.watch import SideEffectRefusedError, Watch

@@ -119,7 +119,7 @@ def _dp_sgd_multiplier(params: Flexible, privacy: Privacy, party: Party) -> floa
     if _as_published(privacy):
         rate = batch_rate(within, held, training.batch_size)
         return _phase_multiplier(privacy, _rest(params, privacy), steps=training.steps, rate=rate)
-    beside = (_priced_profile(params, privacy, held),)
+    beside = (_accounted_profile(params, privacy, held),)
     return planned_multiplier(within, held, training.steps, batch=training.batch_size, beside=beside)
 
 
@@ -134,14 +134,14 @@ def _of_weak(
         noise = _phase_multiplier(privacy, _rest(params, privacy))
     else:
         least = privacy.model_copy(update={"epsilon": min(party.epsilon for party in weak)})
-        beside = (_priced_profile(params, privacy, sum(party.population for party in parties)),)
+        beside = (_accounted_profile(params, privacy, sum(party.population for party in parties)),)
         held = sum(party.population for party in weak)
         noise = planned_multiplier(least, held, 1, non_negative=non_negative, beside=beside)
     named = tuple(party.name for party in weak)
     return Query(name, 0, dim, clip_norm, noise, non_negative=non_negative, parties=named)
 
 
-def _priced_profile(params: Flexible, privacy: Privacy, population: int) -> SampledGaussian:
+def _accounted_profile(params: Flexible, privacy: Privacy, population: int) -> SampledGaussian:
     """Return the profile's mechanism for this population; without sampling any population gives the same."""
     return planned_release(profile_query(params, privacy), privacy, population).as_sampled()
 

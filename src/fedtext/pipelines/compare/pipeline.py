@@ -18,10 +18,11 @@ from fedtext.pipelines.compare.children import ChildRun, ResultPaths, planned
 from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refusal
 from fedtext.wiring.algorithm import Outputs
-from fedtext.wiring.config import active_loader, active_parameters, corpus_is_public
+from fedtext.wiring.config import ProjectConfigLoader
 from fedtext.wiring.guard.catalog import catalog_resolver, place
 from fedtext.wiring.guard.catalog import entry as catalog_entry
-from fedtext.wiring.unit_identity import active_rules
+from fedtext.wiring.pipeline_settings import Settings
+from fedtext.wiring.unit_identity import unit_rules
 from fedtext.wiring.unrolling import Namespace
 
 SETS = nodes.SETS_MAP
@@ -32,14 +33,14 @@ CHECKED, AFFORDABLE = COMPARE("checked"), COMPARE("affordable")
 Placing = Callable[[Iterable[str]], list[Path]]
 
 
-def create_pipeline(jobs: Mapping[str, Pipeline]) -> Pipeline:
+def create_pipeline(settings: Settings, jobs: Mapping[str, Pipeline]) -> Pipeline:
     """Create the comparison that `compare` declares; `jobs` are the algorithms' whole graphs by their names.
 
     Raises:
         RunRefusedError: A group of parameters that the runs are planned from is wrong, found before Kedro has checked
             any; or there is no such algorithm.
     """
-    parameters = active_parameters()
+    loader, parameters = settings.loader, settings.parameters
     if faults := parameter_faults(parameters, PLANNED_FROM):
         raise parameters_refusal(faults)
     compare = Compare.model_validate(parameters["compare"])
@@ -47,10 +48,12 @@ def create_pipeline(jobs: Mapping[str, Pipeline]) -> Pipeline:
         compare.validate_names(tuple(jobs))
     except ValueError as error:
         raise RunRefusedError(str(error)) from None
-    placed = _places()
+    placed = _places(loader)
     left = _left({entry.algorithm for entry in compare.chosen.values()}, placed)
-    children = [child for seed in compare.seeds for child in _children(compare, seed, left)]
-    plans = [] if corpus_is_public() else _plans(children, jobs, placed)  # of public text nothing is refused
+    children = [child for seed in compare.seeds for child in _children(compare, seed, left, loader)]
+    plans = (
+        [] if settings.corpus_is_public else _plans(children, jobs, placed, loader)
+    )  # of public text nothing is refused
     results = [_dataset(child, "result") for child in children]
     seconds = [_dataset(child, "seconds") for child in children]
     drawn = [f"comparison_{name}_figure" for name in FIGURES]
@@ -84,9 +87,11 @@ def create_pipeline(jobs: Mapping[str, Pipeline]) -> Pipeline:
     )
 
 
-def _children(compare: Compare, seed: int, left: Mapping[str, ResultPaths]) -> list[ChildRun]:
+def _children(
+    compare: Compare, seed: int, left: Mapping[str, ResultPaths], loader: ProjectConfigLoader
+) -> list[ChildRun]:
     """Return the runs of one seed, in the order in which they share files; `left` is by algorithm."""
-    loader, first = active_loader(), next(iter(compare.chosen))
+    first = next(iter(compare.chosen))
     return [
         planned(
             name,
@@ -97,7 +102,7 @@ def _children(compare: Compare, seed: int, left: Mapping[str, ResultPaths]) -> l
             conf=loader.named_source or str(loader.conf_source),
             env=loader.env,
             given=loader.runtime_params or {},
-            parameters=active_parameters(),
+            parameters=loader.parameters,
             left=left[entry.algorithm],
             start_from=first if compare.chosen[first].params else None,
         )
@@ -105,12 +110,11 @@ def _children(compare: Compare, seed: int, left: Mapping[str, ResultPaths]) -> l
     ]
 
 
-def _places() -> Placing:
+def _places(loader: ProjectConfigLoader) -> Placing:
     """Return a function that finds the path of a data set below a data root: a run's or the comparison's.
 
     The catalog is read once: it takes a tenth of a second, and there are many runs.
     """
-    loader = active_loader()
     resolver, root = catalog_resolver(loader["catalog"]), realpath(loader.data_root)
 
     def placed(names: Iterable[str]) -> list[Path]:
@@ -129,7 +133,9 @@ def _left(algorithms: Collection[str], placed: Placing) -> dict[str, ResultPaths
     }
 
 
-def _plans(children: list[ChildRun], jobs: Mapping[str, Pipeline], placed: Placing) -> list[Node]:
+def _plans(
+    children: list[ChildRun], jobs: Mapping[str, Pipeline], placed: Placing, loader: ProjectConfigLoader
+) -> list[Node]:
     """Create a node an entry that plans its runs' releases, and one that checks their total against the budget."""
     first = [child for child in children if child.seed == children[0].seed and budget.is_planned(child.entry)]
     if not first:
@@ -140,7 +146,7 @@ def _plans(children: list[ChildRun], jobs: Mapping[str, Pipeline], placed: Placi
                 child,
                 _ledgers(jobs[child.entry.algorithm], placed),
                 {one.seed: one.roots for one in children if one.name == child.name},
-                active_rules(jobs[child.entry.algorithm]),
+                unit_rules(jobs[child.entry.algorithm], loader),
             ),
             CHECKED,
             COMPARE(f"{child.name}.plan"),
@@ -148,7 +154,7 @@ def _plans(children: list[ChildRun], jobs: Mapping[str, Pipeline], placed: Placi
         )
         for child in first
     ]
-    afford = budget.budget_checker(active_loader().data_root)
+    afford = budget.budget_checker(loader.data_root)
     given = ["params:privacy", *(node.outputs[0] for node in planned)]
     return [*planned, COMPARE.node(afford, given, AFFORDABLE, name="check_budget")]
 

@@ -3,17 +3,17 @@
 from kedro.pipeline import Pipeline, node
 
 from fedtext.pipelines.contamination import nodes
-from fedtext.wiring.config import active_group
+from fedtext.wiring.pipeline_settings import Settings
 
 PARAMETERS = "params:contamination"
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(settings: Settings) -> Pipeline:
     """Create the four nodes.
 
     The on-device model serves as the generator's reference, since it has read neither side.
     """
-    model = active_group("contamination")["model"]
+    model = settings.group("contamination")["model"]
     reference = ["on_device"] if model == "generator" else []
     return Pipeline(
         [

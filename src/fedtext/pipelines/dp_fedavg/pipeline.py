@@ -3,19 +3,19 @@
 from kedro.pipeline import Pipeline, node
 
 from fedtext.pipelines.dp_fedavg import nodes
-from fedtext.pipelines.handover.pipeline import last_ledger
+from fedtext.pipelines.outputs.pipeline import last_ledger
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, OutputType
-from fedtext.wiring.config import active_rounds
+from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.unrolling import Namespace, unroll
 
 FEDAVG = Namespace("dp_fedavg")
 PARAMS, PRIVACY = "params:dp_fedavg", "params:privacy"
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(settings: Settings) -> Pipeline:
     """Create DP-FedAvg for the rounds of the active parameters."""
-    rounds = active_rounds(FEDAVG.name)
+    rounds = settings.rounds(FEDAVG.name)
     return Pipeline([_setup(), _rounds(rounds), _final(rounds)])
 
 

@@ -7,12 +7,11 @@ from kedro.pipeline import Node, Pipeline
 from fedtext.algorithms.dp_ft import NAME
 from fedtext.params.conditions import POLICY, SFT_ONLY
 from fedtext.pipelines.dp_ft import nodes
-from fedtext.pipelines.evaluation.form import active_policies
-from fedtext.pipelines.handover.pipeline import last_ledger
+from fedtext.pipelines.outputs.pipeline import last_ledger
 from fedtext.pipelines.pairs.pipeline import ENROLMENT, POPULATION, TRAIN
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Control, Outputs, OutputType
-from fedtext.wiring.config import active_group
+from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.unrolling import Namespace
 
 Reading = tuple[Callable[..., object], list[str]]  # a node's function and its inputs
@@ -24,17 +23,17 @@ SFT_WEIGHTS, SFT_ADAPTER, SFT_LEDGER = (TUNED(f"sft.{name}") for name in ("serve
 DPO_WEIGHTS = TUNED("dpo.server")
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(settings: Settings) -> Pipeline:
     """Create the pipeline: data holders tokenise their private data, and each training is one release."""
-    form = active_group(NAME)["form"]
+    form = settings.group(NAME)["form"]
     trainings = {"sft": [*_tuning(MADE.policy), last_ledger(NAME, SFT_LEDGER)], "unprotected": _both("unprotected")}
     return Pipeline([*_opening(), *trainings.get(form, _both("privately"))])
 
 
-def policies() -> tuple[Control, ...]:
+def policies(settings: Settings) -> tuple[Control, ...]:
     """Return the policy, and the one after its first training, if a second follows and that baseline is declared."""
     own = Control(POLICY.name, MADE.policy)
-    tuned = active_group(NAME)["form"] != "sft" and SFT_ONLY.name in active_policies().controls
+    tuned = settings.group(NAME)["form"] != "sft" and SFT_ONLY.name in settings.policies.controls
     return (own, Control(SFT_ONLY.name, SFT_ADAPTER)) if tuned else (own,)
 
 

@@ -3,10 +3,10 @@
 from kedro.pipeline import Pipeline, node
 
 from fedtext.pipelines.dp_ftrl import nodes
-from fedtext.pipelines.handover.pipeline import last_ledger
+from fedtext.pipelines.outputs.pipeline import last_ledger
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, OutputType
-from fedtext.wiring.config import active_rounds
+from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.unrolling import Namespace, unroll
 
 FTRL = Namespace("dp_ftrl")
@@ -15,9 +15,9 @@ START, FACTORISATION = "dp_ftrl_start", "dp_ftrl_factorisation"
 CARRIED = ("server", "state", "ledger", "private_open_sums")
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(settings: Settings) -> Pipeline:
     """Create DP-FTRL for the rounds of the active parameters."""
-    rounds = active_rounds(FTRL.name)
+    rounds = settings.rounds(FTRL.name)
     return Pipeline([_setup(), _rounds(rounds), _final(rounds)])
 
 

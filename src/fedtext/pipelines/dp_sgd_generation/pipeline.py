@@ -4,9 +4,10 @@ from kedro.pipeline import Node, Pipeline
 
 from fedtext.algorithms.dp_sgd_generation import NAME
 from fedtext.pipelines.dp_sgd_generation import nodes
-from fedtext.pipelines.handover.pipeline import final_texts
+from fedtext.pipelines.outputs.pipeline import final_texts
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, OutputType
+from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.unrolling import Namespace
 
 TUNED = Namespace(NAME)
@@ -14,7 +15,7 @@ PARAMETERS, PRIVACY, CHUNKING = f"params:{NAME}", "params:privacy", "params:chun
 START, ROWS, TRAINED, ADAPTER = (TUNED(n) for n in ("server", "private_rows", "tuned.server", "tuned.adapter"))
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(settings: Settings) -> Pipeline:
     """Create the pipeline: data holders tokenise their private data, and there is one release."""
     return Pipeline([*_training(), *_synthetic()])
 

@@ -15,12 +15,11 @@ from kedro.pipeline import Node, Pipeline
 
 from fedtext.params.conditions import LONGEST_POLICY, POLICY, RANDOM_POLICY, SFT_ONLY
 from fedtext.pipelines.dpprefsyn import nodes
-from fedtext.pipelines.evaluation.form import active_policies
-from fedtext.pipelines.handover.pipeline import last_ledger
+from fedtext.pipelines.outputs.pipeline import last_ledger
 from fedtext.pipelines.pairs.pipeline import EMBEDDINGS, ENROLMENT, POPULATION
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Control, Outputs, OutputType
-from fedtext.wiring.config import active_group
+from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.readers import Reader
 from fedtext.wiring.unrolling import Namespace
 
@@ -87,17 +86,17 @@ PUBLIC_CANDIDATES = ["public_prompts", DPPREFSYN("candidates"), DPPREFSYN("candi
 CHOICES = {RANDOM_POLICY.name: nodes.choose_at_random, LONGEST_POLICY.name: nodes.choose_longest}
 
 
-def policies() -> tuple[Control, ...]:
+def policies(settings: Settings) -> tuple[Control, ...]:
     """Return the run's policy, if it aligns one, then the baselines that the active parameters name."""
-    if active_group("dpprefsyn")["alignment"] == "none":
+    if settings.group("dpprefsyn")["alignment"] == "none":
         return ()
-    return (Control(POLICY.name, MADE.policy), *(Control(name, _of(name).policy) for name in _applicable()))
+    return (Control(POLICY.name, MADE.policy), *(Control(name, _of(name).policy) for name in _applicable(settings)))
 
 
-def control_policies() -> list[Node]:
+def control_policies(settings: Settings) -> list[Node]:
     """Create the training of the baselines."""
-    kind, made = active_group("dpprefsyn")["alignment"], []
-    for name in _applicable():
+    kind, made = settings.group("dpprefsyn")["alignment"], []
+    for name in _applicable(settings):
         if name in CHOICES:
             chosen = EVALUATION.node(CHOICES[name], PUBLIC_CANDIDATES, _of(name).pairs, name=CHOICES[name].__name__)
             made += [chosen, *alignment(kind, _of(name), EVALUATION)]
@@ -110,11 +109,11 @@ def _of(name: str) -> Trained:
     return Trained.stage_of(name, MADE.pairs if name == SFT_ONLY.name else None)
 
 
-def _applicable() -> list[str]:
+def _applicable(settings: Settings) -> list[str]:
     """Return the baselines that apply: a policy tuned on chosen answers is none of itself; a reward needs no pairs."""
     left_out = {"none": {*CHOICES, SFT_ONLY.name}, "sft": {SFT_ONLY.name}, "rloo": {*CHOICES}}
-    kind = active_group("dpprefsyn")["alignment"]
-    return [name for name in active_policies().controls if name not in left_out.get(kind, ())]
+    kind = settings.group("dpprefsyn")["alignment"]
+    return [name for name in settings.policies.controls if name not in left_out.get(kind, ())]
 
 
 PRIVACY, CORPUS = "params:privacy", "params:corpus"
@@ -129,11 +128,11 @@ UNLEARNED: dict[str, tuple[Callable[..., object], list[str]]] = {
 }
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(settings: Settings) -> Pipeline:
     """Create the pipeline: only the node that learns the scorer reads private data; the rest is post-processing."""
-    chosen = active_group("dpprefsyn")
+    chosen = settings.group("dpprefsyn")
     learning = _unlearned(chosen["form"]) if chosen["form"] in UNLEARNED else _learning()
-    return Pipeline([*_public(), *learning, *_choosing(), *alignment(chosen["alignment"]), *control_policies()])
+    return Pipeline([*_public(), *learning, *_choosing(), *alignment(chosen["alignment"]), *control_policies(settings)])
 
 
 def _public() -> list[Node]:

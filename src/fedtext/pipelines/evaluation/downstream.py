@@ -12,23 +12,23 @@ from kedro.pipeline import Node
 
 from fedtext.evaluation.tasks.task import HELD_OUT, DownstreamTask
 from fedtext.params.conditions import EPS0, PRIVATE
-from fedtext.pipelines.evaluation.form import public_controls
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Outputs, control_scores
+from fedtext.wiring.pipeline_settings import EvaluationVariant
 from fedtext.wiring.unrolling import Namespace
 
 EVALUATION = Namespace("evaluation")
 
 
-def controls(task: DownstreamTask, *, private: bool) -> list[Node]:
-    """Create the conditions that all algorithms share; `private`: the non-private bound is among them."""
-    conditions, made = public_controls(), scores_of_controls(task, private=private)
-    nodes = [_trained(task, EVALUATION, name, texts, made[name]) for name, texts in conditions.items()]
+def controls(task: DownstreamTask, variant: EvaluationVariant) -> list[Node]:
+    """Create the conditions that all algorithms share."""
+    made = scores_of_controls(task, variant)
+    nodes = [_trained(task, EVALUATION, name, texts, made[name]) for name, texts in variant.public_controls.items()]
     if task.untrained:
         untrained = task.untrained
         name = untrained.function.__name__
         nodes.append(EVALUATION.node(untrained.function, untrained.inputs, made[EPS0.name], name=name))
-    if private:
+    if variant.private_control:
         nodes.append(_trained(task, EVALUATION, PRIVATE.name, "private_train", made[PRIVATE.name]))
     return nodes
 
@@ -39,17 +39,17 @@ def of_texts(task: DownstreamTask, algorithm: Algorithm, texts: Mapping[str, str
     return [_trained(task, place, name, own, made[name]) for name, own in texts.items()]
 
 
-def scores_of_controls(task: DownstreamTask, *, private: bool) -> dict[str, str]:
+def scores_of_controls(task: DownstreamTask, variant: EvaluationVariant) -> dict[str, str]:
     """Return the data set of each shared condition's scores, by condition."""
-    names = [*([EPS0.name] if task.untrained else []), *public_controls(), *([PRIVATE.name] if private else [])]
+    names = [*([EPS0.name] if task.untrained else []), *variant.controls]
     return {name: control_scores(task.name, name) for name in names}
 
 
 def scores_of_all(
-    task: DownstreamTask, algorithm: Algorithm, texts: Mapping[str, str], *, private: bool
+    task: DownstreamTask, algorithm: Algorithm, texts: Mapping[str, str], variant: EvaluationVariant
 ) -> dict[str, str]:
     """Return the data set of the scores of each condition that an algorithm's texts are compared by."""
-    return scores_of_controls(task, private=private) | _own_scores(task, algorithm.outputs, texts)
+    return scores_of_controls(task, variant) | _own_scores(task, algorithm.outputs, texts)
 
 
 def compared(task: DownstreamTask, place: Namespace, scores: Mapping[str, str], document: str) -> Node:

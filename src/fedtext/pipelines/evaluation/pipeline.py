@@ -12,22 +12,23 @@ from typing import Any
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.evaluation import downstream, private_evaluation
-from fedtext.pipelines.evaluation.form import COPIES, active_variant, public_controls, validate_measures
 from fedtext.pipelines.evaluation.nodes import conditions, held_out, preferences
 from fedtext.pipelines.evaluation.policies import of_policies
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, OutputType
+from fedtext.wiring.pipeline_settings import EvaluationVariant, Settings
 from fedtext.wiring.unrolling import Namespace
 
 EVALUATION = Namespace("evaluation")
 SETTINGS = ["params:chunking", "params:evaluation"]
+COPIES = "held_out_copies"  # how much of the held-out text stands in the training text
 CEILING = "private_counts_private"
 
 
-def controls_pipeline() -> Pipeline:
+def controls_pipeline(settings: Settings) -> Pipeline:
     """Create the conditions that all algorithms share, and the held-out samples' embeddings."""
-    validate_measures()
-    form, public = active_variant(), public_controls()
+    settings.validate_measures()
+    form, public = settings.evaluation, settings.evaluation.public_controls
     controls = [
         EVALUATION.node(
             held_out.embed_test_samples,
@@ -48,7 +49,7 @@ def controls_pipeline() -> Pipeline:
             )
         )
     for task in form.tasks:
-        controls += downstream.controls(task, private=form.private_control)
+        controls += downstream.controls(task, form)
     return Pipeline([*(private_evaluation.opening() if form.priced else [_drawn_samples()]), *controls])
 
 
@@ -73,7 +74,7 @@ def _scored_controls(public: dict[str, str], *, private: bool) -> Node:
     return _scored(EVALUATION, "controls", conditions.score_controls, texts, counts, tags=Tag.CONTROL)
 
 
-def judgement(algorithm: Algorithm) -> Pipeline:
+def judgement(algorithm: Algorithm, settings: Settings) -> Pipeline:
     """Create the evaluation of the algorithm's output on the test clients."""
     judges = {
         OutputType.TEXTS: _of_texts,
@@ -81,35 +82,35 @@ def judgement(algorithm: Algorithm) -> Pipeline:
         OutputType.PREFERENCES: _of_preferences,
         OutputType.POLICY: _of_policy,
     }
-    return judges[algorithm.makes](algorithm)
+    return judges[algorithm.makes](algorithm, settings)
 
 
-def _of_texts(algorithm: Algorithm) -> Pipeline:
+def _of_texts(algorithm: Algorithm, settings: Settings) -> Pipeline:
     made, place = algorithm.outputs, _place(algorithm)
-    judged = {"synthetic": made.synthetic} | {control.condition: control.made for control in algorithm.controls()}
+    own = {control.condition: control.made for control in algorithm.controls(settings)}
+    judged = {"synthetic": made.synthetic, **own}
     counts = {name: made.counts(name) for name in judged}
     scored = [
         _scored(place, "texts", conditions.score_texts, list(judged.values()), list(counts.values())),
         place.node(
             conditions.measure_texts,
-            {"evaluation": "params:evaluation", **public_controls(), **judged},
+            {"evaluation": "params:evaluation", **settings.evaluation.public_controls, **judged},
             made.texts_alone,
             name="measure_texts",
         ),
     ]
-    compared, form = _controls() | counts, active_variant()
+    form = settings.evaluation
+    compared = _controls(form) | counts
     for task in form.tasks:
         scored += downstream.of_texts(task, algorithm, judged)
-    scores = {
-        task: downstream.scores_of_all(task, algorithm, judged, private=form.private_control) for task in form.tasks
-    }
+    scores = {task: downstream.scores_of_all(task, algorithm, judged, form) for task in form.tasks}
     if form.priced:
-        return Pipeline([*scored, *private_evaluation.of_texts(algorithm, compared, judged, scores)])
+        return Pipeline([*scored, *private_evaluation.of_texts(algorithm, form, compared, judged, scores)])
     scored += [downstream.compared(task, place, own, made.downstream(task.name)) for task, own in scores.items()]
     return Pipeline([*scored, _comparison(algorithm, compared), *_distances(algorithm)])
 
 
-def _of_model(algorithm: Algorithm) -> Pipeline:
+def _of_model(algorithm: Algorithm, settings: Settings) -> Pipeline:
     """Evaluate an on-device model trained on the private text itself."""
     made = algorithm.outputs
     counts = {"trained_model": made.counts("trained_model")}
@@ -119,16 +120,16 @@ def _of_model(algorithm: Algorithm) -> Pipeline:
         list(counts.values()),
         name="score_trained_model",
     )
-    compared = _controls() | counts
-    if active_variant().priced:
-        return Pipeline([scored, *private_evaluation.of_model(algorithm, compared)])
+    compared = _controls(settings.evaluation) | counts
+    if settings.evaluation.priced:
+        return Pipeline([scored, *private_evaluation.of_model(algorithm, settings.evaluation, compared)])
     return Pipeline([scored, _comparison(algorithm, compared)])
 
 
-def _of_preferences(algorithm: Algorithm) -> Pipeline:
+def _of_preferences(algorithm: Algorithm, settings: Settings) -> Pipeline:
     """Evaluate pairs, by how the scorer orders test clients' own without DP evaluation; and a policy's answers."""
-    answered = of_policies(algorithm)
-    if active_variant().priced:
+    answered = of_policies(algorithm, settings)
+    if settings.evaluation.priced:
         return Pipeline(answered)
     made, place = algorithm.outputs, _place(algorithm)
     ordering = place.node(
@@ -141,10 +142,10 @@ def _of_preferences(algorithm: Algorithm) -> Pipeline:
     return Pipeline([ordering, *answered])
 
 
-def _of_policy(algorithm: Algorithm) -> Pipeline:
+def _of_policy(algorithm: Algorithm, settings: Settings) -> Pipeline:
     """Evaluate a policy, by how it orders test clients' own pairs without DP evaluation; and by its answers."""
-    answered = of_policies(algorithm)
-    if active_variant().priced:
+    answered = of_policies(algorithm, settings)
+    if settings.evaluation.priced:
         return Pipeline(answered)
     made, place = algorithm.outputs, _place(algorithm)
     ordering = place.node(
@@ -170,9 +171,8 @@ def _drawn_samples() -> Node:
     )
 
 
-def _controls() -> dict[str, str]:
-    names = ["eps0", *public_controls(), *(["private"] if active_variant().private_control else [])]
-    return {name: f"private_counts_{name}" for name in names}
+def _controls(form: EvaluationVariant) -> dict[str, str]:
+    return {name: f"private_counts_{name}" for name in ("eps0", *form.controls)}
 
 
 def _scored(

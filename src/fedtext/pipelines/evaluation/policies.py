@@ -5,33 +5,35 @@ reward model, which learns from validation clients' pairs in a declared held-out
 pairs, as a declared baseline.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kedro.pipeline import Node
 
 from fedtext.params.conditions import UNTUNED
-from fedtext.pipelines.evaluation.form import active_policies
+from fedtext.params.policies import JudgeKind
 from fedtext.pipelines.evaluation.nodes import preferences as nodes
 from fedtext.pipelines.pairs.pipeline import SHARPNESS, TEST, TRAIN, VALIDATION
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.algorithm import Algorithm, OutputType
+from fedtext.wiring.algorithm import Algorithm, Control, OutputType
+from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.unrolling import Namespace
 
 PARAMETERS, SOURCE = "params:policies", "params:corpus.source"
 
 
-def of_policies(algorithm: Algorithm) -> list[Node]:
+def of_policies(algorithm: Algorithm, settings: Settings) -> list[Node]:
     """Create the evaluation of policies; empty if the algorithm has none, or no judge is declared."""
-    if not algorithm.policies():
+    if not (policies := algorithm.policies(settings)):
         return []
-    form = active_policies()
-    return [*(_win_rates(algorithm) if form.judge else []), *(_membership(algorithm) if form.membership else [])]
+    form = settings.policies
+    rates = _win_rates(algorithm, policies, form.judge) if form.judge else []
+    return [*rates, *(_membership(algorithm, policies[0]) if form.membership else [])]
 
 
-def _win_rates(algorithm: Algorithm) -> list[Node]:
+def _win_rates(algorithm: Algorithm, policies: Sequence[Control], judge: JudgeKind) -> list[Node]:
     made, place = algorithm.outputs, Namespace(f"evaluation.{algorithm.name}")
     trained = ["public_prompts"] if algorithm.makes is OutputType.PREFERENCES else []
-    answers = {one.condition: made.answers(one.condition) for one in algorithm.policies()}
+    answers = {one.condition: made.answers(one.condition) for one in policies}
     untuned = made.answers(UNTUNED.name)
     asking = place.node(
         nodes.hold_out_prompts,
@@ -47,7 +49,7 @@ def _win_rates(algorithm: Algorithm) -> list[Node]:
             answers[one.condition],
             name=f"write_answers_{one.condition}",
         )
-        for one in algorithm.policies()
+        for one in policies
     ]
     as_it_was = place.node(
         nodes.write_untuned_answers,
@@ -55,16 +57,16 @@ def _win_rates(algorithm: Algorithm) -> list[Node]:
         untuned,
         name="write_untuned_answers",
     )
-    return [asking, *written, as_it_was, _judging(algorithm, {**answers, UNTUNED.name: untuned})]
+    return [asking, *written, as_it_was, _judging(algorithm, {**answers, UNTUNED.name: untuned}, judge)]
 
 
-def _judging(algorithm: Algorithm, answers: dict[str, str]) -> Node:
+def _judging(algorithm: Algorithm, answers: dict[str, str], judge: JudgeKind) -> Node:
     judges: dict[str, tuple[Callable[..., object], dict[str, str]]] = {
         "rule": (nodes.judge_by_rule, {"decided": SHARPNESS}),
         "reward": (nodes.judge_by_reward, {"private_validation": VALIDATION, "private_test": TEST}),
         "model": (nodes.judge_by_model, {"judge": "judge", "policies": PARAMETERS}),
     }
-    made, (function, given) = algorithm.outputs, judges[str(active_policies().judge)]
+    made, (function, given) = algorithm.outputs, judges[str(judge)]
     return Namespace(f"evaluation.{algorithm.name}").node(
         function,
         {**given, "prompts": made.held_out_prompts, **answers},
@@ -74,9 +76,8 @@ def _judging(algorithm: Algorithm, answers: dict[str, str]) -> Node:
     )
 
 
-def _membership(algorithm: Algorithm) -> list[Node]:
+def _membership(algorithm: Algorithm, own: Control) -> list[Node]:
     made, place = algorithm.outputs, Namespace(f"evaluation.{algorithm.name}")
-    own, *_ = algorithm.policies()
     return [
         place.node(
             nodes.score_membership,

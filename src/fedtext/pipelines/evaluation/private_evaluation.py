@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from kedro.pipeline import Node
 
 from fedtext.evaluation.tasks.task import DownstreamTask
-from fedtext.pipelines.evaluation.form import public_controls
 from fedtext.pipelines.evaluation.nodes import conditions as figures
 from fedtext.pipelines.evaluation.nodes import held_out
 from fedtext.pipelines.evaluation.nodes import private_evaluation as nodes
 from fedtext.privacy.tags import Tag
 from fedtext.system.errors import InputError
 from fedtext.wiring.algorithm import Algorithm
+from fedtext.wiring.pipeline_settings import EvaluationVariant
 from fedtext.wiring.unrolling import Namespace
 
 GUESS, EVALUATION, PRIVACY = "evaluation_guess", "params:evaluation", "params:privacy"
@@ -42,6 +42,7 @@ def opening() -> list[Node]:
 
 def of_texts(
     algorithm: Algorithm,
+    variant: EvaluationVariant,
     counts: dict[str, str],
     judged: dict[str, str],
     scores: Mapping[DownstreamTask, dict[str, str]],
@@ -50,7 +51,7 @@ def of_texts(
 
     `scores` are the data sets of each downstream task's scores, by condition.
     """
-    made, place = algorithm.outputs, _place(algorithm)
+    made, place, made_from = algorithm.outputs, _place(algorithm), {**variant.public_controls, **judged}
     charged, held = place("ledger"), ["private_test_sample", "private_test_embeddings", "public_embeddings"]
     sets = {"synthetic_embeddings": made.synthetic_embeddings, "public_embeddings": "public_embeddings"}
     rounds = {"round_embeddings": made.round_embeddings} if algorithm.rounds else {}
@@ -61,7 +62,7 @@ def of_texts(
         on_public = {**rounds, "public_embeddings": "public_embeddings"}
         map_name = made.figure("rounds_map")
         drawn.append(place.node(figures.draw_public_rounds_map, on_public, map_name, name="draw_public_rounds_map"))
-    made_from, ledger, released = {**public_controls(), **judged}, charged, list[Node]()
+    made_from, ledger, released = {**variant.public_controls, **judged}, charged, list[Node]()
     for task, own in scores.items():
         released += _downstream(task, algorithm, own, made_from, ledger)
         ledger = _charged(task, place)
@@ -87,9 +88,9 @@ def of_texts(
     ]
 
 
-def of_model(algorithm: Algorithm, counts: dict[str, str]) -> list[Node]:
+def of_model(algorithm: Algorithm, variant: EvaluationVariant, counts: dict[str, str]) -> list[Node]:
     """Create the release and the accuracies of an algorithm that makes a model."""
-    made_from = {**public_controls(), "trained_model": algorithm.outputs.model}
+    made_from = {**variant.public_controls, "trained_model": algorithm.outputs.model}
     opened = _opened(algorithm, len(counts), tasks=[], features=False)
     return [opened, *_accuracies(algorithm, counts, made_from, _place(algorithm)("ledger_open"))]
 

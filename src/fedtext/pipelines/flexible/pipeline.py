@@ -6,10 +6,10 @@ There are three releases of private data: the strong silos' training, the profil
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.pipelines.flexible import nodes
-from fedtext.pipelines.handover.pipeline import last_ledger
+from fedtext.pipelines.outputs.pipeline import last_ledger
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, OutputType
-from fedtext.wiring.config import active_group, corpus_is_public
+from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.unrolling import Namespace
 
 FLEXIBLE = Namespace("flexible")
@@ -27,12 +27,13 @@ SCORES = FLEXIBLE("vote.scores")
 EMBEDDED = ["private_embeddings", "private_enrolment", HELD_BY, "private_noise_key"]
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(settings: Settings) -> Pipeline:
     """Create the paper's algorithm, or a variant with another selection of texts."""
-    return Pipeline([*_setup(), *_training(), *_profile(), *_refinement(active_group("flexible")["selection"])])
+    selection = settings.group("flexible")["selection"]
+    return Pipeline([*_setup(settings.corpus_is_public), *_training(), *_profile(), *_refinement(selection)])
 
 
-def _setup() -> list[Node]:
+def _setup(counted: bool) -> list[Node]:
     counting = FLEXIBLE.node(
         nodes.count_silos,
         [HELD_BY, "private_train", PRIVACY, SILOS],
@@ -43,7 +44,7 @@ def _setup() -> list[Node]:
     declaring = FLEXIBLE.node(nodes.declare_silos, SILOS, UNITS, name="declare_silos")
     return [
         FLEXIBLE.node(nodes.assign_silos, ["private_clients", SILOS, PRIVACY], HELD_BY, name="assign_silos"),
-        counting if corpus_is_public() else declaring,
+        counting if counted else declaring,
         FLEXIBLE.node(nodes.start_weights, ["generator", PARAMETERS], START, name="start_weights"),
         FLEXIBLE.node(
             nodes.open_flexible_ledger,

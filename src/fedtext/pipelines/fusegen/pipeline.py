@@ -5,23 +5,23 @@ from kedro.pipeline import Node, Pipeline, node
 from fedtext.pipelines.fusegen import nodes
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, OutputType
-from fedtext.wiring.config import active_rounds
-from fedtext.wiring.generators import active_generators, all_generator_inputs
+from fedtext.wiring.generators import generator_inputs
+from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.unrolling import Namespace, unroll
 
 FUSEGEN = Namespace("fusegen")
 TASK, PARAMETERS = "params:task", "params:fusegen"
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(settings: Settings) -> Pipeline:
     """Create an empty ledger, the rounds, and the synthetic data set."""
-    rounds = active_rounds(FUSEGEN.name)
+    rounds = settings.rounds(FUSEGEN.name)
     written, made = FUSEGEN.round(rounds, "written"), ALGORITHM.outputs
     return Pipeline(
         [
-            *_setup(),
+            *_setup(settings.generators),
             unroll(
-                Pipeline(_round()),
+                Pipeline(_round(settings.generators)),
                 rounds=rounds,
                 namespace=FUSEGEN.name,
                 carried={"written_before": "written", "shown_before": "shown"},
@@ -38,10 +38,10 @@ def create_pipeline() -> Pipeline:
     )
 
 
-def _setup() -> list[Node]:
+def _setup(generators: tuple[str, ...]) -> list[Node]:
     return [
         FUSEGEN.node(
-            nodes.ledger_opener(active_generators()),
+            nodes.ledger_opener(generators),
             ["population", TASK, "params:privacy"],
             ALGORITHM.outputs.ledger,
             name="open_fusegen_ledger",
@@ -51,13 +51,13 @@ def _setup() -> list[Node]:
     ]
 
 
-def _round() -> list[Node]:
+def _round(generators: tuple[str, ...]) -> list[Node]:
     before = {"written_before": "written_before", "shown_before": "shown_before"}
-    settings = {"task": TASK, "fusegen": PARAMETERS, "chunking": "params:chunking"}
+    asked = {"task": TASK, "fusegen": PARAMETERS, "chunking": "params:chunking"}
     return [
         node(
             nodes.write_round_texts,
-            {**before, **settings, **all_generator_inputs()},
+            {**before, **asked, **generator_inputs(generators)},
             "written",
             name="write_round_texts",
         ),

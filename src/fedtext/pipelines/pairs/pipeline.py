@@ -6,7 +6,7 @@ from fedtext.pipelines.clients import nodes as clients
 from fedtext.pipelines.clients.pipeline import noise_key
 from fedtext.pipelines.pairs import nodes
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.config import active_group
+from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.readers import Reader
 from fedtext.wiring.unrolling import Namespace
 
@@ -18,7 +18,7 @@ RECORDS, TRAIN, VALIDATION, TEST, EMBEDDINGS, ENROLMENT = (
 POPULATION, SHARPNESS, SHOWN = PAIRS("population"), PAIRS("sharpness"), PAIRS("shown")
 
 
-def create_pipeline(*, counted: bool = False) -> Pipeline:
+def create_pipeline(settings: Settings, *, counted: bool = False) -> Pipeline:
     """Create the pairs that `corpus` names, or simulated annotators', split by client; a pair is a record.
 
     `counted`: the population is counted.
@@ -26,7 +26,7 @@ def create_pipeline(*, counted: bool = False) -> Pipeline:
     return Pipeline(
         [
             noise_key(),
-            *(_simulated() if active_group("corpus")["source"] == "docstrings" else [_read()]),
+            *(_simulated() if settings.group("corpus")["source"] == "docstrings" else [_read()]),
             PAIRS.node(
                 nodes.split_pairs,
                 [RECORDS, CORPUS, PARTITION],

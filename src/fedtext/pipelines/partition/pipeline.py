@@ -2,7 +2,6 @@
 
 from kedro.pipeline import Node, Pipeline, node
 
-from fedtext.pipelines.evaluation.form import active_variant
 from fedtext.pipelines.partition.nodes import (
     assign_splittable_clients,
     chunk_private_records,
@@ -12,9 +11,10 @@ from fedtext.pipelines.partition.nodes import (
     split_samples_for_open_figures,
 )
 from fedtext.privacy.tags import Tag
+from fedtext.wiring.pipeline_settings import Settings
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(settings: Settings) -> Pipeline:
     """Create the samples of private and public records; private ones are split by client."""
     return Pipeline(
         [
@@ -38,13 +38,13 @@ def create_pipeline() -> Pipeline:
                 name="chunk_public_records",
             ),
             node(
-                split_samples if active_variant().priced else split_samples_for_open_figures,
+                split_samples if settings.evaluation.priced else split_samples_for_open_figures,
                 ["private_samples", "private_clients", "params:partition"],
                 ["private_train", "private_validation", "private_test"],
                 name="split_samples",
                 tags=Tag.SPLIT,
             ),
-            *([] if active_variant().priced else [_drawn()]),
+            *([] if settings.evaluation.priced else [_drawn()]),
         ]
     )
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from kedro.pipeline import Node, Pipeline, node
 
-from fedtext.pipelines.handover.pipeline import final_texts, last_ledger, round_embeddings
+from fedtext.pipelines.outputs.pipeline import final_texts, last_ledger, round_embeddings
 from fedtext.pipelines.pe import nodes
 from fedtext.pipelines.pe.nodes import vary_survivors
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Outputs, OutputType
-from fedtext.wiring.config import active_parameters, active_rounds
+from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.unrolling import Namespace, unroll
 
 PE = Namespace("pe")
@@ -198,9 +198,9 @@ def _records(rounds: int) -> list[Node]:
     ]
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(settings: Settings) -> Pipeline:
     """Create Private Evolution with the form, the variation and the rounds of the active parameters."""
-    chosen, rounds = active_parameters()["pe"], active_rounds("pe")
+    chosen, rounds = settings.group("pe"), settings.rounds("pe")
     return Pipeline(
         [
             setup_pipeline(chosen["form"]),

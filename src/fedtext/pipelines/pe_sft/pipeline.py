@@ -2,17 +2,18 @@
 
 from kedro.pipeline import Node, Pipeline
 
-from fedtext.pipelines.handover.pipeline import final_texts
+from fedtext.pipelines.outputs.pipeline import final_texts
 from fedtext.pipelines.pe.pipeline import PE, SURVIVORS
 from fedtext.pipelines.pe_sft import nodes
 from fedtext.wiring.algorithm import Algorithm, OutputType
+from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.unrolling import Namespace
 
 TUNED = Namespace("pe_sft")
 PE_SFT = "params:pe_sft"
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(settings: Settings) -> Pipeline:
     """Create the nodes from the survivors of all of Private Evolution's rounds to a synthetic data set."""
     return Pipeline([*_training(), *_synthetic()])
 

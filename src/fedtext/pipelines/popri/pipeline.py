@@ -15,12 +15,12 @@ from kedro.pipeline import Node, Pipeline, node
 from fedtext.algorithms.popri.checkpoints import Checkpoints
 from fedtext.params.conditions import MATCHED_CONTROL
 from fedtext.params.popri import OF_WORDS, SINGLE_RELEASE
-from fedtext.pipelines.handover import pipeline as handover
+from fedtext.pipelines.outputs import pipeline as outputs
 from fedtext.pipelines.popri import nodes
 from fedtext.pipelines.popri.nodes import embed_candidates
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Control, Outputs, OutputType
-from fedtext.wiring.config import active_parameters, active_rounds
+from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.unrolling import Namespace, unroll
 
 POPRI = Namespace("popri")
@@ -205,7 +205,7 @@ def final_pipeline(made: Checkpoints, guided: bool) -> Pipeline:
 def _choice(made: Checkpoints) -> list[Node]:
     return [
         POPRI.node(nodes.choose_checkpoint, [last_state(made), PARAMS], CHECKPOINT, name="choose_checkpoint"),
-        handover.last_ledger(POPRI.name, last_ledger(made)),
+        outputs.last_ledger(POPRI.name, last_ledger(made)),
     ]
 
 
@@ -291,7 +291,7 @@ def _synthetic(made: Checkpoints) -> list[Node]:
 def _records(made: Checkpoints) -> list[Node]:
     """Create the rounds' figures for the evaluation and the report."""
     return [
-        handover.round_embeddings(POPRI.name, of_each_adapter(made, "candidate_embeddings")),
+        outputs.round_embeddings(POPRI.name, of_each_adapter(made, "candidate_embeddings")),
         POPRI.node(
             nodes.collect_training_logs,
             POPRI.rounds(made.rounds, "training_log"),
@@ -313,17 +313,17 @@ def _records(made: Checkpoints) -> list[Node]:
     ]
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(settings: Settings) -> Pipeline:
     """Create POPri for the rounds, the scoring mode and the checkpoint choice of the active parameters."""
-    chosen = active_parameters()["popri"]
-    made = Checkpoints(active_rounds("popri"), chosen["scoring"], chosen["checkpoint"])
+    chosen = settings.group("popri")
+    made = Checkpoints(settings.rounds("popri"), chosen["scoring"], chosen["checkpoint"])
     guided = chosen["scoring"] == OF_WORDS and chosen["word_guidance"] > 0
     return Pipeline([setup_pipeline(made.single_release), rounds_pipeline(made), final_pipeline(made, guided)])
 
 
-def controls() -> tuple[Control, ...]:
+def controls(settings: Settings) -> tuple[Control, ...]:
     """Return the baselines: with a single release, the public texts that match it."""
-    single = active_parameters()["popri"]["scoring"] in SINGLE_RELEASE
+    single = settings.group("popri")["scoring"] in SINGLE_RELEASE
     return (Control(MATCHED_CONTROL.name, ALGORITHM.outputs.matched_public),) if single else ()
 
 

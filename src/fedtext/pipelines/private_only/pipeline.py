@@ -8,22 +8,22 @@ from kedro.pipeline import Pipeline
 
 from fedtext.evaluation.tasks.classification import CLASSIFICATION
 from fedtext.pipelines.evaluation.downstream import compared, scores_of_controls
-from fedtext.pipelines.evaluation.form import active_variant
 from fedtext.pipelines.private_only.nodes import check_private_only
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Outputs
+from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.unrolling import Namespace
 
 PRIVATE_ONLY = Namespace("private_only")
 UNPROTECTED = "unprotected"  # of its data sets: a name that begins with private is a private data set's
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(settings: Settings) -> Pipeline:
     """Create the check, then the comparison of the baselines; their inputs are the common part of every job."""
-    form, settings = active_variant(), ("corpus", "evaluation", "task", "classification")
+    form, groups = settings.evaluation, ("corpus", "evaluation", "task", "classification")
     check = PRIVATE_ONLY.node(
         check_private_only,
-        {name: f"params:{name}" for name in settings},
+        {name: f"params:{name}" for name in groups},
         f"{UNPROTECTED}_terms",
         name="check_private_only",
         tags=Tag.CHECK,
@@ -31,7 +31,7 @@ def create_pipeline() -> Pipeline:
     if form.priced or not (form.private_control and CLASSIFICATION in form.tasks):
         return Pipeline([check])
     scores, document = (
-        scores_of_controls(CLASSIFICATION, private=True),
+        scores_of_controls(CLASSIFICATION, form),
         Outputs(UNPROTECTED).downstream("classification"),
     )
     return Pipeline([check, compared(CLASSIFICATION, Namespace("evaluation.private_only"), scores, document)])

@@ -3,16 +3,17 @@
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.params.conditions import POLICY, UNTUNED
-from fedtext.pipelines.evaluation.form import COPIES, active_policies, active_variant
+from fedtext.pipelines.evaluation.pipeline import COPIES
 from fedtext.pipelines.report import nodes
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, OutputType
+from fedtext.wiring.pipeline_settings import EvaluationVariant, Settings
 from fedtext.wiring.unrolling import Namespace
 
 FACTS = "run_facts"
 
 
-def reporting(algorithm: Algorithm) -> Pipeline:
+def reporting(algorithm: Algorithm, settings: Settings) -> Pipeline:
     """Create the report of the algorithm's output."""
     reports = {
         OutputType.TEXTS: _of_texts,
@@ -20,16 +21,16 @@ def reporting(algorithm: Algorithm) -> Pipeline:
         OutputType.PREFERENCES: _of_preferences,
         OutputType.POLICY: _of_preferences,
     }
-    return Pipeline([*_shared(algorithm), *reports[algorithm.makes](algorithm)])
+    return Pipeline([*_shared(algorithm, settings.evaluation), *reports[algorithm.makes](algorithm, settings)])
 
 
-def _of_texts(algorithm: Algorithm) -> list[Node]:
+def _of_texts(algorithm: Algorithm, settings: Settings) -> list[Node]:
     made, place = algorithm.outputs, _place(algorithm)
     figures = {"accuracy": "accuracy", "privacy": "privacy", "pca_sets": "sets_map"}
     figures |= {"rounds": "rounds", "pca_rounds": "rounds_map"} if algorithm.rounds else {}
-    figures |= {} if active_variant().priced else {"tokens": "tokens"}
+    figures |= {} if settings.evaluation.priced else {"tokens": "tokens"}
     figures |= {name: name for name in algorithm.figures}
-    tasks = {task.name: made.downstream(task.name) for task in active_variant().tasks}
+    tasks = {task.name: made.downstream(task.name) for task in settings.evaluation.tasks}
     shown = {place_in_page: made.figure(name) for place_in_page, name in figures.items()}
     curves = place.node(
         nodes.draw_round_curves,
@@ -42,7 +43,7 @@ def _of_texts(algorithm: Algorithm) -> list[Node]:
         place.node(
             nodes.build_text_scorecard,
             {
-                **_judged(algorithm),
+                **_judged(algorithm, settings.evaluation),
                 "distances": made.distances,
                 "texts_alone": made.texts_alone,
                 "synthetic": made.synthetic,
@@ -63,12 +64,12 @@ def _of_texts(algorithm: Algorithm) -> list[Node]:
     ]
 
 
-def _of_model(algorithm: Algorithm) -> list[Node]:
+def _of_model(algorithm: Algorithm, settings: Settings) -> list[Node]:
     made, place = algorithm.outputs, _place(algorithm)
     return [
         place.node(
             nodes.build_model_scorecard,
-            _judged(algorithm),
+            _judged(algorithm, settings.evaluation),
             made.scorecard,
             name="build_model_scorecard",
             tags=Tag.REPORT,
@@ -83,26 +84,26 @@ def _of_model(algorithm: Algorithm) -> list[Node]:
     ]
 
 
-def _of_preferences(algorithm: Algorithm) -> list[Node]:
+def _of_preferences(algorithm: Algorithm, settings: Settings) -> list[Node]:
     """Report on preference pairs, or on a policy that was trained on private ones and has none to show."""
     made, place = algorithm.outputs, _place(algorithm)
-    settings = {name: f"params:{name}" for name in ("corpus", "evaluation", "privacy")}
-    measured = {} if active_variant().priced else {"accuracy": made.accuracy}
+    declared = {name: f"params:{name}" for name in ("corpus", "evaluation", "privacy")}
+    measured = {} if settings.evaluation.priced else {"accuracy": made.accuracy}
     answered = {}
-    if algorithm.policies():
-        judged = active_policies()
+    if algorithm.policies(settings):
+        judged = settings.policies
         if judged.judge:
             measured |= {"win_rates": made.win_rates}
             answers = {"by_policy": made.answers(POLICY.name), "by_generator": made.answers(UNTUNED.name)}
             answered = {"prompts": made.held_out_prompts, **answers}
         measured |= {"membership": made.membership} if judged.membership else {}
-    shown = {} if active_variant().priced else {"accuracy": made.figure("accuracy")}
+    shown = {} if settings.evaluation.priced else {"accuracy": made.figure("accuracy")}
     pairs = {"pairs": made.pairs} if algorithm.makes is OutputType.PREFERENCES else {}
     gaps = place.node(nodes.draw_gaps, made.pairs, made.figure("gaps"), name="draw_gaps", tags=Tag.REPORT)
     return [
         place.node(
             nodes.build_preference_scorecard,
-            {"privacy_report": made.privacy_report, "cost": made.cost, **pairs, **settings, **measured},
+            {"privacy_report": made.privacy_report, "cost": made.cost, **pairs, **declared, **measured},
             made.scorecard,
             name="build_preference_scorecard",
             tags=Tag.REPORT,
@@ -125,20 +126,20 @@ def _of_preferences(algorithm: Algorithm) -> list[Node]:
     ]
 
 
-def _judged(algorithm: Algorithm) -> dict[str, str]:
+def _judged(algorithm: Algorithm, variant: EvaluationVariant) -> dict[str, str]:
     """Return the scorecard's common inputs, and the test clients' privacy cost with DP evaluation."""
     made = algorithm.outputs
-    paid = {"evaluation_report": made.evaluation_privacy_report} if active_variant().priced else {}
-    copies = {"copies": COPIES} if active_variant().counts_copies else {}
-    settings = {name: f"params:{name}" for name in ("corpus", "evaluation", "privacy")}
+    paid = {"evaluation_report": made.evaluation_privacy_report} if variant.priced else {}
+    copies = {"copies": COPIES} if variant.counts_copies else {}
+    declared = {name: f"params:{name}" for name in ("corpus", "evaluation", "privacy")}
     made_of = {"privacy_report": made.privacy_report, "accuracy": made.accuracy, "cost": made.cost}
-    return {**made_of, **settings, **paid, **copies}
+    return {**made_of, **declared, **paid, **copies}
 
 
-def _shared(algorithm: Algorithm) -> list[Node]:
+def _shared(algorithm: Algorithm, variant: EvaluationVariant) -> list[Node]:
     """Create the figures that every report has."""
     made, place = algorithm.outputs, _place(algorithm)
-    measured = algorithm.makes not in (OutputType.PREFERENCES, OutputType.POLICY) or not active_variant().priced
+    measured = algorithm.makes not in (OutputType.PREFERENCES, OutputType.POLICY) or not variant.priced
     accuracies = place.node(
         nodes.draw_accuracies, made.accuracy, made.figure("accuracy"), name="draw_accuracies", tags=Tag.REPORT
     )

@@ -5,7 +5,7 @@ from kedro.pipeline import Node, Pipeline, node
 from fedtext.params.corpus import is_described
 from fedtext.pipelines.sources import nodes
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.config import active_group
+from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.readers import Reader
 
 CORPUS, PRIVACY = "params:corpus", "params:privacy"
@@ -46,9 +46,9 @@ def snapshot_pipeline() -> Pipeline:
     return Pipeline([node(nodes.read_private_snapshot, inputs, "private_records", name=Reader.SNAPSHOT)])
 
 
-def public_text_pipeline() -> Pipeline:
+def public_text_pipeline(settings: Settings) -> Pipeline:
     """Create the public texts for prompts and the public baseline: a table, else as described, else packages."""
-    corpus = active_group("corpus")
+    corpus = settings.group("corpus")
     if is_described(corpus.get("public_path"), corpus.get("description")):
         return described_text_pipeline()
     own = corpus.get("public_path") is not None

@@ -15,13 +15,13 @@ from collections.abc import Callable, Mapping
 from kedro.pipeline import Node, Pipeline, node
 from plotly.graph_objects import Figure
 
-from fedtext.pipelines.handover.pipeline import last_ledger, round_embeddings
+from fedtext.pipelines.outputs.pipeline import last_ledger, round_embeddings
 from fedtext.pipelines.wasp import nodes
 from fedtext.privacy.tags import Tag
 from fedtext.system.errors import InputError
 from fedtext.wiring.algorithm import Algorithm, Outputs, OutputType
-from fedtext.wiring.config import active_group, active_rounds
 from fedtext.wiring.generators import generator_inputs
+from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.unrolling import Namespace, round_namespace, unroll
 
 WASP = Namespace("wasp")
@@ -31,19 +31,14 @@ PRIVATE = ["private_embeddings", "private_enrolment", "private_noise_key"]
 CLASS_MEANS = "wasp_class_means"
 
 
-def models() -> dict[str, str]:
-    """Return the models by name, each with its catalog entry: those of `models.plms`, or else the one generator."""
-    return generator_inputs() or {"generator": "generator"}
-
-
-def setup_pipeline(votes: str) -> Pipeline:
+def setup_pipeline(models: Mapping[str, str], votes: str) -> Pipeline:
     """Create models, ledger and empty tables, and the class means if votes are computed from them."""
-    return Pipeline([*_start(), *([_class_means()] if votes == "single_release" else [])])
+    return Pipeline([*_start(models), *([_class_means()] if votes == "single_release" else [])])
 
 
-def _start() -> list[Node]:
+def _start(models: Mapping[str, str]) -> list[Node]:
     return [
-        WASP.node(nodes.start_models, models(), WASP("state"), name="start_models"),
+        WASP.node(nodes.start_models, dict(models), WASP("state"), name="start_models"),
         WASP.node(
             nodes.open_wasp_ledger,
             ["population", WASP("state"), "encoder", PARAMETERS, PRIVACY],
@@ -212,20 +207,20 @@ def _figures(rounds: int) -> list[Node]:
     ]
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(settings: Settings) -> Pipeline:
     """Create WASP with the models, the votes and the rounds of the active parameters.
 
     Raises:
         ValueError: there are fewer than two rounds, so that no vote could change anything.
     """
-    chosen, rounds = active_group("wasp"), active_rounds("wasp")
+    chosen, rounds = settings.group("wasp"), settings.rounds("wasp")
     if rounds < 2:
         raise InputError(f"wasp.rounds is {rounds}: a vote changes what is written after it, so take at least 2")
-    votes = chosen["votes"]
+    models, votes = generator_inputs(settings.generators), chosen["votes"]
     return Pipeline(
         [
-            setup_pipeline(votes),
-            rounds_pipeline(rounds, models(), votes, chosen["model_sums"] in (True, "true")),
+            setup_pipeline(models, votes),
+            rounds_pipeline(rounds, models, votes, chosen["model_sums"] in (True, "true")),
             final_pipeline(rounds, votes),
         ]
     )

@@ -5,17 +5,19 @@ from kedro.pipeline import Pipeline
 from fedtext.pipelines.zero_shot import nodes
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, OutputType
-from fedtext.wiring.generators import all_generator_inputs
+from fedtext.wiring.generators import generator_inputs
+from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.unrolling import Namespace
 
 ZERO_SHOT = Namespace("zero_shot")
 TASK = "params:task"
 
 
-def create_pipeline() -> Pipeline:
+def create_pipeline(settings: Settings) -> Pipeline:
     """Create texts, their embeddings, and an empty ledger."""
     made, texts = ALGORITHM.outputs, ZERO_SHOT("final_texts")
-    written = {"task": TASK, "zero_shot": "params:zero_shot", "chunking": "params:chunking", **all_generator_inputs()}
+    asked = {"task": TASK, "zero_shot": "params:zero_shot", "chunking": "params:chunking"}
+    written = {**asked, **generator_inputs(settings.generators)}
     return Pipeline(
         [
             ZERO_SHOT.node(

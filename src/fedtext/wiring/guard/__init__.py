@@ -1,6 +1,6 @@
 """The guard: refuses, before anything is saved, the leaks that only show while a node runs.
 
-- `Guard` watches every node of a run and checks its outputs (run, leaving, release);
+- `Guard` watches every node of a run and checks its outputs (run, output_checks, release);
 - `side_effects` and `watch` refuse side effects of a node, by Python's audit hooks;
 - `catalog`, `parameters` and `bound` read from the configuration and the functions what the flow check needs.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedtext.privacy.ledger import Ledger, Release
-from fedtext.wiring.guard.leaving import release_outputs
+from fedtext.wiring.guard.output_checks import release_outputs
 
 LASTING = ("declaration", "population", "part", "parties", "planned", "planned_unaccounted")  # what no release changes
 

@@ -23,7 +23,7 @@ from fedtext.privacy.ledger import Release
 from fedtext.privacy.tags import Tag
 from fedtext.system.atomic import temporary_paths
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.guard import leaving
+from fedtext.wiring.guard import output_checks
 from fedtext.wiring.guard.catalog import dataset_classes, entry, is_parameter, place
 from fedtext.wiring.guard.left_behind import FolderSnapshot
 from fedtext.wiring.guard.parameters import holders, private_files
@@ -140,11 +140,11 @@ class Guard:
             yield from release_faults(inputs, outputs, self._passed(), private=hidden)
         if Tag.HELD_OUT in node.tags:
             held = {name: inputs[name] for name in private if name in inputs}
-            yield from leaving.evaluation_outputs(held, shown, _declared_labels(inputs.values()))
+            yield from output_checks.evaluation_outputs(held, shown, _declared_labels(inputs.values()))
         if Tag.CONTROL in node.tags:
-            yield from leaving.control_outputs(outputs)
+            yield from output_checks.control_outputs(outputs)
         if Tag.COUNT in node.tags:
-            yield from leaving.count_outputs(shown)
+            yield from output_checks.count_outputs(shown)
 
     def _file_faults(self, inputs: Mapping[str, Any], read: set[str]) -> Iterator[str]:
         for name, value in inputs.items():

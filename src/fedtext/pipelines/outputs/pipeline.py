@@ -1,10 +1,10 @@
-"""handover: the outputs that every algorithm has in common: privacy report, costs and the synthetic data set."""
+"""outputs: the outputs that every algorithm has in common: privacy report, costs and the synthetic data set."""
 
 from collections.abc import Sequence
 
 from kedro.pipeline import Node, Pipeline
 
-from fedtext.pipelines.handover import nodes
+from fedtext.pipelines.outputs import nodes
 from fedtext.wiring.algorithm import Algorithm, Outputs, OutputType
 from fedtext.wiring.unrolling import Namespace
 

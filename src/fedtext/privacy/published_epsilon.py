@@ -11,7 +11,7 @@ from fedtext.privacy.parties import Party, distinct_spend_profiles, spend_profil
 from fedtext.privacy.wording import number, shown
 
 
-def published_price(ledger: Ledger) -> dict[str, Any] | None:
+def published_epsilon(ledger: Ledger) -> dict[str, Any] | None:
     """Return `epsilon` as claimed, `exact`, and both in a `statement`; with phases also `parties`, a row a kind.
 
     None is returned where there is nothing to compare: the calibration is exact, nothing was released, or parties have

@@ -1,0 +1,182 @@
+"""The sequence that every release goes through: it is charged, admitted, drawn with noise, and confirmed.
+
+1. The ledger is charged, for all releases of one call before the first of them.
+2. The budget guard admits it (fedtext.privacy.budget_guard). No private value has been read so far.
+3. The release function computes its sums of messages, and noise is drawn for each, bound to the very sum it hides: two
+   different sums never share their noise, which their difference would otherwise cancel.
+4. The budget guard confirms and records it, by a keyed digest of the sums, before a result is returned.
+
+`charged_releases` is the only code that charges a ledger, asks the guard and draws noise (tests/contracts). A release
+function gets its samples and its noise from it, and cannot leave out a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Int64
+
+from fedtext.federation.private_samples import Messages, PrivateSamples, samples_of, sampling_name, taking_part
+from fedtext.federation.query import Query
+from fedtext.federation.units import digest
+from fedtext.privacy.budget_guard import current
+from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.noise import NoiseKey, discrete_gaussian, keyed_bytes
+from fedtext.system.errors import InputError
+
+
+@runtime_checkable
+class PlannedNoise(Protocol):
+    """The public facts of a release that is to be made."""
+
+    @property
+    def query(self) -> Query:
+        """The query, of this round."""
+
+    @property
+    def release(self) -> Release:
+        """The release that the ledger is charged with; one may cover all rounds."""
+
+    @property
+    def stddev_on_grid(self) -> float:
+        """Standard deviation of one draw of noise, in grid points."""
+
+
+class ChargedRelease:
+    """A release that was charged and admitted: it has the samples, and adds the planned noise.
+
+    Attributes:
+        ledger: The ledger after the charge.
+        part: The ledger of the parties that take part.
+        samples: The samples that these parties hold.
+    """
+
+    samples: PrivateSamples
+
+    def __init__(self, plan: PlannedNoise, ledger: Ledger, key: NoiseKey) -> None:
+        self.part = taking_part(ledger, plan.query.parties)
+        self.ledger = _charged(plan, ledger)
+        self._plan, self._key = plan, key
+        self._draw = sampling_name(plan.query, self.part)
+        self._hidden: list[str] = []  # the streams and digests of all sums
+        self._open = True
+        current().admit(plan.release, ledger, self._draw)
+
+    def noised(self, sums: Int64[np.ndarray, "*shape"], stream: tuple[str, ...]) -> Int64[np.ndarray, "*shape"]:
+        """Return the sums, on the grid, with noise that is bound to them and to the stream.
+
+        Raises:
+            ValueError: the release was confirmed already.
+        """
+        hidden = self._noted(sums, stream)
+        return self._with_noise(sums, hidden)
+
+    def sum_of_noised(self, sent: Messages, stream: tuple[str, ...], dim: int) -> Int64[np.ndarray, " dim"]:
+        """Return the sum of what the data holders send, each with noise of its own (aggregation `local`).
+
+        Args:
+            sent: The code of each data holder and what it sends before noise.
+            stream: The name of the sum; a holder's noise is bound to its code and to what it sends, too.
+            dim: Width of a message.
+
+        Raises:
+            ValueError: the release was confirmed already.
+        """
+        total = np.zeros(dim, dtype=np.int64)
+        for sender, message in sent:
+            total += self._with_noise(message, ("client", str(sender), *stream, digest(message)))
+        self._noted(total, stream)
+        return total
+
+    def confirm(self) -> None:
+        """Have the guard record the release, whose result is about to be returned.
+
+        Raises:
+            ValueError: no noise was drawn for it.
+        """
+        if not self._hidden:
+            raise InputError(
+                f"{self._plan.query.name}: nothing was asked, and it is charged: ask at least once, or leave the "
+                "release out"
+            )
+        receipt = keyed_bytes(self._key, 16, ("receipt", *self._hidden)).hex()
+        current().confirm(self._plan.release, self._plan.query.round, receipt, self._draw)
+
+    def close(self) -> None:
+        """Refuse all further noise."""
+        self._open = False
+
+    def _noted(self, sums: Int64[np.ndarray, "*shape"], stream: tuple[str, ...]) -> tuple[str, ...]:
+        if not self._open:
+            raise InputError(f"{self._plan.query.name}: noise is drawn within the release, before it is confirmed")
+        self._hidden += (hidden := (*stream, digest(sums)))
+        return hidden
+
+    def _with_noise(self, sums: Int64[np.ndarray, "*shape"], stream: tuple[str, ...]) -> Int64[np.ndarray, "*shape"]:
+        noise = discrete_gaussian(
+            self._key, stddev_on_grid=self._plan.stddev_on_grid, size=sums.size, stream=stream
+        ).reshape(sums.shape)
+        noise += sums  # int64 sums are sums modulo 2^64
+        return noise
+
+
+@contextmanager
+def charged_releases(
+    plans: Sequence[PlannedNoise], samples: PrivateSamples, ledger: Ledger, key: NoiseKey
+) -> Iterator[tuple[Ledger, list[ChargedRelease]]]:
+    """Charge and admit the releases; at the end of the block, which draws their noise, confirm them.
+
+    If the block raises, nothing is confirmed: its result is lost, and a repeated block gives the same bytes.
+
+    Args:
+        plans: The releases, in the order in which they are charged.
+        samples: The samples of all units.
+        ledger: The ledger to charge; a later round of a release that covers several needs the charged one.
+        key: The run's secret noise key.
+
+    Yields:
+        The ledger that was charged for all of them, and each release, with its samples.
+
+    Raises:
+        BudgetExceeded: ledger or budget guard refuse one; no private value has been read.
+        ValueError: the key is not of the declared source, a later round was not charged for, samples are of units that
+            the ledger was not opened for, or the block draws no noise for one of them.
+    """
+    key.validate_noise_source(ledger.declaration.noise_seed)
+    releases = []
+    for plan in plans:
+        releases.append(ChargedRelease(plan, ledger, key))
+        ledger = releases[-1].ledger
+    for release in releases:
+        release.samples = samples_of(samples, ledger, release.part)
+    try:
+        yield ledger, releases
+        for release in releases:
+            release.confirm()
+    finally:
+        for release in releases:
+            release.close()
+
+
+def message_sum(messages: Messages, dim: int) -> Int64[np.ndarray, " dim"]:
+    """Return the sum of the messages, modulo 2^64."""
+    total = np.zeros(dim, dtype=np.int64)
+    for _, message in messages:
+        total += message
+    return total
+
+
+def _charged(plan: PlannedNoise, ledger: Ledger) -> Ledger:
+    """Charge the release; one that covers several rounds is charged by its first."""
+    release, round = plan.release, plan.query.round
+    if release.rounds == 1 or round == 1:
+        return ledger.charge(release)
+    if release not in ledger.releases:
+        raise InputError(
+            f"round {round} of '{release.name}' is charged by round 1, at the same weights, noise and clip norm, "
+            "and this ledger has no such entry: hand on the ledger that round 1 returned, or run it again"
+        )
+    return ledger
