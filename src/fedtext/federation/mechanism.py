@@ -167,6 +167,8 @@ def opened_ledger(
     queries = tuple(queries)
     planned = [planned_release(query, declaration, _held(query, population, parties)) for query in queries]
     ledger = open_ledger(declaration, population, planned, part=part, parties=parties)
+    if part != "train":  # signals say whether an algorithm can learn
+        return ledger
     return ledger.model_copy(update={"signals": planned_signals(queries, declaration, population, parties)})
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.privacy.signal import Use, Vector
+from fedtext.privacy.signal import AS_A_WHOLE, Use
 from fedtext.system.errors import InputError
 
 
@@ -53,7 +53,7 @@ class Query:
     batch: int | None = None
     steps: int = 1
     own: bool = False
-    use: Use = Vector()
+    use: Use = AS_A_WHOLE
     public_digest: str = ""
     draw: tuple[str, ...] = ()
 

@@ -307,10 +307,10 @@ def composed_profiles(releases: Iterable[SampledGaussian], *, adjacency: Adjacen
 def _gaussian_profile(shift: float) -> Profile:
     def delta(epsilon: Float[np.ndarray, " epsilon"]) -> Float[np.ndarray, " epsilon"]:
         if shift == 0:
-            return np.maximum(-np.expm1(epsilon), 0.0)
+            return np.asarray(np.maximum(-np.expm1(epsilon), 0.0))
         # H_alpha(P || Q) = alpha H_{1/alpha}(Q || P) + 1 - alpha
-        found = gaussian_delta(shift, np.abs(epsilon))
-        return np.where(epsilon < 0, np.exp(np.minimum(epsilon, 0)) * found - np.expm1(np.minimum(epsilon, 0)), found)
+        found, below = gaussian_delta(shift, np.abs(epsilon)), np.minimum(epsilon, 0.0)
+        return np.asarray(np.exp(below) * found - np.expm1(below))
 
     return delta
 

@@ -44,6 +44,7 @@ class Training:
 
 
 Use = Vector | Votes | Training
+AS_A_WHOLE = Vector()
 
 
 class Signal(Parameters):

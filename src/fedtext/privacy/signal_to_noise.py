@@ -42,11 +42,15 @@ def signal_line(ledger: Ledger) -> str | None:
     said = f"{worst.population:,} {worst.unit}s at {strength}: {_compared(worst)}"
     if not drowns(ledger):
         return said
-    more = [f"{_rounded_up(worst.population_for(TOLERABLE)):,.0f} {worst.unit}s"]
-    if (needed := epsilon_for(ledger, worst, TOLERABLE)) <= MOST_EPSILON:
-        more.append(f"ε = {_rounded_up(needed):g}")
-    whole = "" if worst.use == "vector" else " of what they can say"
-    return f"{said}; {', or '.join(more)}, would bring it to a quarter{whole}{_under_secure(worst, declared)}"
+    return f"{said}; {_remedies(ledger, worst)}{_under_secure(worst, declared)}"
+
+
+def _remedies(ledger: Ledger, worst: Signal) -> str:
+    """Return how many units, and which epsilon, would make the noise tolerable."""
+    units = f"{_rounded_up(worst.population_for(TOLERABLE)):,.0f} {worst.unit}s"
+    needed = epsilon_for(ledger, worst, TOLERABLE)
+    strength = f", or ε = {_rounded_up(needed):g}," if needed <= MOST_EPSILON else ""
+    return f"{units}{strength} would bring it to a quarter"
 
 
 def epsilon_for(ledger: Ledger, signal: Signal, ratio: float) -> float:
@@ -87,8 +91,8 @@ def _compared(signal: Signal) -> str:
         return f"the noise is {signal.ratio:.2g} times the most that they can say"
     if signal.use == "votes":
         return (
-            f"the noise of a candidate's count is {signal.noise:.2g} votes, so that {signal.ratio:.2g} times as many "
-            f"as can vote must agree on a candidate for it to stand out of {signal.numbers:,}"
+            f"the noise is {signal.noise:.2g} votes a candidate, so one of {signal.numbers:,} stands out if it gets "
+            f"{signal.ratio:.2g} times all votes"
         )
     return (
         f"the noise of a step is {signal.of_one_step:.2g} times the most that its {signal.asked:,.3g} {signal.unit}s "

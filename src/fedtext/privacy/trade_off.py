@@ -7,8 +7,8 @@ made of. Whatever the test, the share that it finds at a share a of false alarms
 
 with H the hockey-stick divergence of the releases (Kairouz, Oh and Viswanath, 2015; Dong, Roth and Su, 2022), and of
 equally likely worlds it guesses right with a probability of at most (1 + H(1)) / 2. H is what the accountant computes
-epsilon from (`accounting.composed_profiles`), for all delta at once, so no delta is in the result. The bound is attained
-by some attacker where H is exact, as without sampling. Of the two orders of the neighbours the worse is told. The
+epsilon from (`accounting.composed_profiles`), for all delta at once, so no delta is in the result. Some attacker
+attains the bound where H is exact, as without sampling. Of the two orders of the neighbours the worse is told. The
 minimum is taken over a grid of epsilons, which can only overstate the gain.
 """
 
@@ -27,9 +27,8 @@ from fedtext.privacy.accounting import SampledGaussian, composed_profiles
 from fedtext.privacy.ledger import Ledger
 
 FALSE_ALARMS = 0.01  # the share of false alarms that a report states
-_POINTS = 4001
-_NEGLIGIBLE = 1e-9
-_LARGEST = 1e3  # the largest epsilon looked at: whatever is left beyond it counts as found
+_POSITIVE = np.geomspace(1e-3, 500.0, 2000)  # a grid with as many points for small epsilons as for large ones
+_EPSILONS = np.concatenate([-_POSITIVE[::-1], [0.0], _POSITIVE])
 GUESSED = {
     "zero_out": "whether one {unit} contributed",
     "add_remove": "whether one {unit} took part",
@@ -39,38 +38,29 @@ GUESSED = {
 
 @dataclass(frozen=True)
 class TradeOff:
-    """A bound on every attack: the hockey-stick divergence `delta` at each `epsilon`, a row for each order.
+    """A bound on every attack.
 
     Attributes:
-        epsilon: Points from the same negative to the same positive number.
-        delta: The divergence there.
-        total_variation: The divergence at epsilon 0.
+        delta: The hockey-stick divergence at each of a grid of real epsilons, a row for each order of the neighbours.
     """
 
-    epsilon: Float[np.ndarray, " order point"]
     delta: Float[np.ndarray, " order point"]
-    total_variation: float
 
     @classmethod
     def of(cls, mechanisms: Iterable[Iterable[SampledGaussian]], *, adjacency: Adjacency) -> TradeOff:
         """Compute the trade-off of the releases that a unit is in; of several units with other releases, the worst."""
-        rows, total_variation = [], 0.0
-        for releases in mechanisms:
-            for profile in composed_profiles(releases, adjacency=adjacency):
-                epsilon = np.linspace(-1.0, 1.0, _POINTS) * _reach(profile)
-                rows.append((epsilon, np.clip(profile(epsilon), 0.0, 1.0)))
-                total_variation = max(total_variation, float(profile(np.zeros(1))[0]))
-        epsilons, deltas = zip(*rows, strict=True)
-        return cls(np.stack(epsilons), np.stack(deltas), min(total_variation, 1.0))
+        different = {tuple(sorted(releases, key=repr)) for releases in mechanisms}  # silos alike are priced once
+        profiles = [one for releases in different for one in composed_profiles(releases, adjacency=adjacency)]
+        return cls(np.stack([np.clip(profile(_EPSILONS), 0.0, 1.0) for profile in profiles]))
 
     @property
     def right_at_most(self) -> float:
         """The largest share of right guesses between two equally likely worlds; one half is chance."""
-        return (1 + self.total_variation) / 2
+        return float(1 + self.delta[:, _EPSILONS == 0].max()) / 2
 
     def found(self, false_alarms: Float[np.ndarray, " alarm"]) -> Float[np.ndarray, " alarm"]:
         """Compute the largest share that can be found at each share of false alarms."""
-        bounds = np.exp(self.epsilon)[:, None, :] * false_alarms[None, :, None] + self.delta[:, None, :]
+        bounds = np.exp(_EPSILONS) * false_alarms[:, None] + self.delta[:, None, :]
         return np.asarray(np.clip(bounds.min(axis=2).max(axis=0), false_alarms, 1.0))
 
 
@@ -115,11 +105,3 @@ def _statement(ledger: Ledger, right: float, found: float) -> str:
 def percent(share: float) -> str:
     """Format a share in percent with at most one decimal, rounded up: a report must not understate."""
     return f"{math.ceil(share * 1000 - 1e-6) / 10:.3g}%"
-
-
-def _reach(profile: Any) -> float:
-    """Return an epsilon at which the divergence is negligible, or no longer falls."""
-    reach = 1.0
-    while reach < _LARGEST and float(profile(np.array([reach]))[0]) > _NEGLIGIBLE:
-        reach *= 2
-    return reach

@@ -29,8 +29,8 @@ class Protection(BaseModel):
     """Summary of the privacy report; `epsilon` is infinite if something was read without a mechanism.
 
     `released`: whether anything that depends on the units' data was. `attacker`: what the guarantee lets an attacker
-    gain. `signal_to_noise`: how the noise compares with what the units can say, if anything was released. `total` has the privacy cost of all recorded
-    releases together, and their budget: `epsilon`, `budget`, `releases`, `public`.
+    gain. `signal_to_noise`: how the noise compares with what the units can say, if anything was released. `total` has
+    the privacy cost of all recorded releases together, and their budget: `epsilon`, `budget`, `releases`, `public`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
