@@ -23,7 +23,9 @@ from pydantic import Field
 from fedtext.params import Parameters
 from fedtext.params.privacy import Unit
 
-TOLERABLE = 0.25  # times the most that the units can say: beyond it a run is warned of (docs/decisions/0048)
+# Noise over signal beyond which a run is warned of (docs/decisions/0048). Training uses few of the directions in which
+# its noise lies.
+TOLERABLE = {"vector": 0.25, "votes": 0.25, "training": 1.0}
 
 
 @dataclass(frozen=True)
@@ -79,12 +81,17 @@ class Signal(Parameters):
         return self.noise * spread / (self.asked * math.sqrt(self.steps))
 
     @property
+    def drowns(self) -> bool:
+        """Whether the noise is beyond what is tolerable."""
+        return self.ratio > TOLERABLE[self.use]
+
+    @property
     def of_one_step(self) -> float:
         """Noise over signal of one release alone."""
         return self.ratio * math.sqrt(self.steps)
 
     def population_for(self, ratio: float) -> int:
-        """Return the least population with at most this ratio, asked at the same rate with the same multiplier.
+        """Return the least population with at most this ratio, asked at the same rate, with the same multiplier.
 
         Under local noise every further unit brings noise of its own, so the ratio falls with the square root alone.
         """

@@ -20,13 +20,13 @@ MOST_EPSILON = 20.0  # a larger epsilon bounds next to nothing, and is no remedy
 
 def loudest_noise(ledger: Ledger) -> Signal | None:
     """Return the releases with the most noise for their signal; None where nothing is released."""
-    return max(ledger.signals, key=lambda signal: signal.ratio, default=None)
+    return max(ledger.signals, key=lambda signal: signal.ratio / TOLERABLE[signal.use], default=None)
 
 
 def drowns(ledger: Ledger) -> bool:
     """Return whether the noise is beyond what is tolerable."""
     worst = loudest_noise(ledger)
-    return worst is not None and worst.ratio > TOLERABLE
+    return worst is not None and worst.drowns
 
 
 def signal_line(ledger: Ledger) -> str | None:
@@ -47,10 +47,14 @@ def signal_line(ledger: Ledger) -> str | None:
 
 def _remedies(ledger: Ledger, worst: Signal) -> str:
     """Return how many units, and which epsilon, would make the noise tolerable."""
-    units = f"{_rounded_up(worst.population_for(TOLERABLE)):,.0f} {worst.unit}s"
-    needed = epsilon_for(ledger, worst, TOLERABLE)
+    wanted = TOLERABLE[worst.use]
+    number = _rounded_up(worst.population_for(wanted))
+    units = f"{number:,.0f} {worst.unit}s"
+    if worst.asked < worst.population:
+        units += f", {worst.asked * number / worst.population:,.0f} of them at a time"
+    needed = epsilon_for(ledger, worst, wanted)
     strength = f", or ε = {_rounded_up(needed):g}," if needed <= MOST_EPSILON else ""
-    return f"{units}{strength} would bring it to a quarter"
+    return f"{units}{strength} would bring it to {'a quarter' if wanted < 1 else 'as much as they can say'}"
 
 
 def epsilon_for(ledger: Ledger, signal: Signal, ratio: float) -> float:
@@ -87,17 +91,20 @@ def signal_lines(rows: Sequence[dict[str, Any]], line: str | None) -> list[str]:
 
 def _compared(signal: Signal) -> str:
     """Return the comparison of noise and signal in words."""
-    if signal.use == "vector":
-        return f"the noise is {signal.ratio:.2g} times the most that they can say"
     if signal.use == "votes":
         return (
-            f"the noise is {signal.noise:.2g} votes a candidate, so one of {signal.numbers:,} stands out if it gets "
-            f"{signal.ratio:.2g} times all votes"
+            f"the noise is {_two_digits(signal.noise)} votes a candidate, so one of {signal.numbers:,} stands out if "
+            f"it gets {_two_digits(signal.ratio)} times all votes"
         )
-    return (
-        f"the noise of a step is {signal.of_one_step:.2g} times the most that its {signal.asked:,.3g} {signal.unit}s "
-        f"can say, and over all {signal.steps:,} steps {signal.ratio:.2g} times"
-    )
+    ratio = f"the noise is {_two_digits(signal.ratio)} times the most that they can say"
+    if signal.use == "vector":
+        return ratio
+    return f"{ratio} in {signal.steps:,} steps ({_two_digits(signal.of_one_step)} times in one)"
+
+
+def _two_digits(number: float) -> str:
+    """Format with two digits, without an exponent."""
+    return f"{float(f'{number:.2g}'):,.12g}"
 
 
 def _under_secure(signal: Signal, declared: Privacy) -> str:
