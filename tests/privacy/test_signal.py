@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.privacy.noise import NoiseKey, discrete_gaussian
+from fedtext.privacy.noise import discrete_gaussian, new_noise_key
 from fedtext.privacy.signal import Signal
 
 
@@ -21,7 +21,7 @@ def signal(**changes: Any) -> Signal:
 def noise(numbers: int, stddev: float) -> np.ndarray:
     """Real noise, on a fine grid."""
     step = 2.0**-8
-    drawn = discrete_gaussian(NoiseKey(seed=3), stddev_on_grid=stddev / step, size=numbers, stream=("test",))
+    drawn = discrete_gaussian(new_noise_key(3), stddev_on_grid=stddev / step, size=numbers, stream=("test",))
     return np.asarray(drawn * step)
 
 

@@ -109,7 +109,8 @@ def test_it_agrees_with_riskcal(rounds: int) -> None:
     pld = from_gaussian_mechanism(1 / 0.7, sampling_prob=0.1, value_discretization_interval=1e-4).self_compose(rounds)
     ours = bound(SampledGaussian("poisson", 0.1, 0.7, rounds), adjacency="add_remove")
     theirs = 1 - riskcal.analysis.get_beta_from_pld(pld, alpha=ALARMS[1:-1])
-    assert ours.found(ALARMS[1:-1]) == pytest.approx(theirs, abs=1e-3)
+    assert ours.found(ALARMS[1:-1]) == pytest.approx(theirs, abs=2e-3)  # it joins the two orders by a chord
+    assert (ours.found(ALARMS[1:-1]) <= theirs + 1e-4).all()
     assert 2 * ours.right_at_most - 1 == pytest.approx(riskcal.analysis.get_advantage_from_pld(pld), abs=1e-4)
 
 

@@ -14,6 +14,7 @@ from fedtext.reporting.figure_style import FONT, TEMPLATE
 from fedtext.reporting.figures import (
     accuracy_bars,
     privacy_price,
+    trade_off_curve,
     round_curves,
     tokens_per_client,
 )
@@ -69,6 +70,13 @@ def test_privacy_price_shows_budget_and_every_release():
     assert len(figure.data[0].x) == 20
     assert figure.layout.shapes[0].y0 == 4.5
     assert privacy_price({"mean": 0.999}, budget=1.0).data[0].text == ("1.00",)
+
+
+def test_the_trade_off_is_drawn_above_blind_guesses():
+    drawn = {"false_alarms": [0.0, 0.01, 1.0], "found": [0.0, 0.02, 1.0]}
+    bound, chance = trade_off_curve({"curve": drawn}).data
+    assert (list(bound.x), list(bound.y)) == (drawn["false_alarms"], drawn["found"])
+    assert list(chance.x) == list(chance.y)
 
 
 @settings(max_examples=20)
