@@ -14,9 +14,9 @@ from fedtext.reporting.figure_style import FONT, TEMPLATE
 from fedtext.reporting.figures import (
     accuracy_bars,
     privacy_price,
-    trade_off_curve,
     round_curves,
     tokens_per_client,
+    trade_off_curve,
 )
 from fedtext.reporting.figures_pca import client_density, pca_panels
 from tests.evaluation.examples import CLIENTS, HELD_OUT, PCA, accuracy, cloud, distribution
