@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from fedtext.federation.mechanism import opened_ledger, planned_sum
+from fedtext.federation.mechanism import opened_ledger, planned_signals, planned_sum
 from fedtext.federation.query import Query
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import BudgetExceeded, Ledger
+from fedtext.privacy.parties import Party
 from fedtext.privacy.plan import planned_multiplier
+from fedtext.privacy.signal import Training, Votes
 from tests.parameters import conf_base
 
 
@@ -72,3 +75,44 @@ def test_sensitivity_scales_with_the_clip_and_leaves_the_price_alone() -> None:
 def test_too_large_a_delta_is_refused() -> None:
     with pytest.raises(ValueError, match="delta"):
         opened(privacy(delta=0.01), 1, population=100)
+
+
+def test_a_ledger_knows_signal_and_noise_of_its_plan() -> None:
+    (signal,) = opened(privacy(), 3).signals
+    multiplier = planned_multiplier(privacy(), 500, 3)
+    assert (signal.release, signal.use, signal.asked, signal.numbers) == ("votes", "vector", 500, 9)
+    assert signal.noise == pytest.approx(multiplier / privacy().honest_fraction ** 0.5)
+
+
+def test_each_holder_of_a_local_sum_brings_all_of_the_noise() -> None:
+    (one,), (other,) = (opened(privacy(aggregation=trust), 1).signals for trust in ("trusted", "local"))
+    assert other.noise == pytest.approx(one.noise * 500**0.5)
+    assert (one.draws, other.draws) == (1, 500)
+
+
+def test_a_sampled_sum_has_the_signal_of_those_who_are_asked() -> None:
+    (signal,) = opened(privacy(sampling="poisson", clients_per_round=50), 1).signals
+    assert (signal.asked, signal.population) == (50, 500)
+
+
+def test_steps_of_silos_are_one_sum_of_their_batches() -> None:
+    silos = [Party(name=name, kind="silo", population=250, epsilon=1.0) for name in "ab"]
+    queries = [
+        Query("steps", 0, 9, 1.0, 3.0, parties=(one.name,), batch=10, steps=4, own=True, use=Training())
+        for one in silos
+    ]
+    (signal,) = planned_signals(queries, privacy(), 500, silos)
+    assert (signal.asked, signal.population, signal.steps, signal.draws) == (20, 500, 4, 1)
+    assert signal.noise == pytest.approx(3.0 * 2**0.5)
+
+
+def test_what_a_test_client_pays_for_is_no_signal_of_an_algorithm() -> None:
+    assert opened_ledger(votes(privacy(), 1), privacy(), 500, part="test").signals == ()
+
+
+def test_how_a_sum_is_used_changes_no_price_and_no_sample() -> None:
+    query = Query("votes", 1, 9, 1.0, 3.0)
+    assert query.cost_terms == replace(query, use=Votes()).cost_terms
+    assert (
+        planned_sum(query, privacy(), 500).release == planned_sum(replace(query, use=Votes()), privacy(), 500).release
+    )

@@ -16,6 +16,7 @@ from fedtext.reporting.figures import (
     privacy_price,
     round_curves,
     tokens_per_client,
+    trade_off_curve,
 )
 from fedtext.reporting.figures_pca import client_density, pca_panels
 from tests.evaluation.examples import CLIENTS, HELD_OUT, PCA, accuracy, cloud, distribution
@@ -69,6 +70,13 @@ def test_privacy_price_shows_budget_and_every_release():
     assert len(figure.data[0].x) == 20
     assert figure.layout.shapes[0].y0 == 4.5
     assert privacy_price({"mean": 0.999}, budget=1.0).data[0].text == ("1.00",)
+
+
+def test_the_trade_off_is_drawn_above_blind_guesses():
+    drawn = {"false_alarms": [0.0, 0.01, 1.0], "found": [0.0, 0.02, 1.0]}
+    bound, chance = trade_off_curve({"curve": drawn}).data
+    assert (list(bound.x), list(bound.y)) == (drawn["false_alarms"], drawn["found"])
+    assert list(chance.x) == list(chance.y)
 
 
 @settings(max_examples=20)

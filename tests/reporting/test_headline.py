@@ -23,6 +23,13 @@ def test_second_sentence_says_at_which_epsilon():
     assert "ε = 1.00 at δ = 10⁻⁵" in epsilon_sentence(protection().model_dump())
 
 
+def test_what_an_attacker_gains_is_said_where_there_is_a_guarantee():
+    gains = "Whoever guesses whether one client contributed is right at most 55.4% of the time."
+    assert f"all releases together. {gains}" in epsilon_sentence(protection(attacker=gains).model_dump())
+    for void in ({"simulated": True}, {"released": False}, {"unaccounted": ("a checkpoint",), "epsilon": float("inf")}):
+        assert gains not in epsilon_sentence(protection(attacker=gains, **void).model_dump())
+
+
 def test_simulation_and_unaccounted_reads_claim_no_protection():
     simulated = protection(simulated=True).model_dump()
     assert "gives no protection" in epsilon_sentence(simulated)

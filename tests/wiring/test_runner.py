@@ -443,3 +443,23 @@ def test_a_kill_at_every_rename_leaves_the_same_bytes(toy: ToyProject, moment: s
         assert release_history(toy.data) == history
         number += 1
     assert number > 2 * EVERYTHING
+
+
+def test_signal_and_noise_are_said_once_before_private_text_is_read(
+    toy: ToyProject, caplog: pytest.LogCaptureFixture
+) -> None:
+    toy.run()
+    said = [record for record in caplog.records if " the most that they can say" in record.getMessage()]
+    (line,) = said
+    reads = [record for record in caplog.records if "read_private" in record.getMessage()]
+    assert line.created <= reads[0].created
+    caplog.clear()
+    toy.run()
+    assert " the most that they can say" not in caplog.text, "nothing is released anew"
+
+
+def test_a_run_whose_noise_drowns_its_clients_is_warned(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
+    toy.run(privacy={"epsilon": 0.01})
+    (line,) = [record for record in caplog.records if " the most that they can say" in record.getMessage()]
+    assert line.levelno == logging.WARNING
+    assert "would bring it to a quarter" in line.getMessage()

@@ -34,6 +34,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy import plan
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
+from fedtext.privacy.signal import Training
 from fedtext.seeding import derived_seed
 from fedtext.training.federated_averaging import client_updates, load_weights
 
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 def planned_query(params: DpFedavg, privacy: Privacy, population: int, *, dim: int, round_number: int) -> Query:
     """Plan a round's query: the sampled clients' updates of all `dim` weights."""
     noise = plan.planned_multiplier(privacy, population, params.rounds)
-    return Query("dp_fedavg.update", round_number, dim, params.clip_norm, noise)
+    return Query("dp_fedavg.update", round_number, dim, params.clip_norm, noise, use=Training())
 
 
 def planned_ledger(population: int, params: DpFedavg, privacy: Privacy, *, dim: int) -> Ledger:

@@ -17,6 +17,7 @@ contribution is what its local epochs add to the model, as in DP-FedAvg.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ import numpy as np
 from jaxtyping import Float, Int64
 
 from fedtext.federation.correlated_sum import CorrelatedRound, correlated_sum, planned_run
-from fedtext.federation.mechanism import summed_stddev
+from fedtext.federation.mechanism import noise_widening, summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.units import Block, digest
@@ -41,6 +42,7 @@ from fedtext.privacy.matrix_mechanism import (
 )
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import planned_multiplier
+from fedtext.privacy.signal import Signal
 from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
 from fedtext.training.federated_averaging import client_updates, load_weights
@@ -96,7 +98,30 @@ def planned_ledger(
             f"none; lower it to at most {population}"
         )
     query = planned_query(params, privacy, population, factorisation, dim=dim, round_number=1)
-    return open_ledger(privacy, population, [planned_run(query, factorisation, privacy, population).release])
+    ledger = open_ledger(privacy, population, [planned_run(query, factorisation, privacy, population).release])
+    signal = planned_signal(query, privacy, population, factorisation)
+    return ledger.model_copy(update={"signals": (signal,)})
+
+
+def planned_signal(query: Query, privacy: Privacy, population: int, factorisation: Factorisation) -> Signal:
+    """Compute signal and noise of the trained model: of the last row of W X + B Z, as that of equal steps.
+
+    The most that the rounds' clients can say in it is the sum of the row's weights; its noise is that of B's row.
+    """
+    rounds = factorisation.rounds
+    said = float(factorisation.workload[-1].sum()) / rounds
+    spread = float(np.linalg.norm(factorisation.decoder[-1])) / math.sqrt(rounds)
+    drawn = query.noise_multiplier * factorisation.sensitivity * noise_widening(privacy)
+    return Signal(
+        release=query.name,
+        use="training",
+        unit=privacy.unit,
+        population=population,
+        asked=population / factorisation.separation,
+        numbers=query.dim,
+        noise=drawn * spread / said,
+        steps=rounds,
+    )
 
 
 def released_rows(

@@ -23,8 +23,9 @@ from fedtext.privacy.ledger import Ledger, Part, Release, open_ledger
 from fedtext.privacy.matrix_mechanism import Factorisation
 from fedtext.privacy.noise import NoiseKey, covering_stddev, keyed_bytes, noise_bound, validate_exact_noise
 from fedtext.privacy.parties import Party, most_units
-from fedtext.privacy.plan import accounted_rate, accounted_sampling, batch_rate, within_party
+from fedtext.privacy.plan import accounted_rate, accounted_sampling, batch_rate, sampling_rate, within_party
 from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step, randomly_rounded
+from fedtext.privacy.signal import Signal, Training, Votes
 from fedtext.system.errors import InputError
 from fedtext.system.threads import arrays_over_cores
 
@@ -163,13 +164,56 @@ def opened_ledger(
         BudgetExceeded: the queries would overdraw a budget.
         ValueError: a query cannot be released, or the declaration is invalid for this population.
     """
-    planned = [
-        planned_release(
-            query, declaration, population if query.parties is None else population_of(parties, query.parties)
-        )
-        for query in queries
-    ]
-    return open_ledger(declaration, population, planned, part=part, parties=parties)
+    queries = tuple(queries)
+    planned = [planned_release(query, declaration, _held(query, population, parties)) for query in queries]
+    ledger = open_ledger(declaration, population, planned, part=part, parties=parties)
+    if part != "train":  # signals say whether an algorithm can learn
+        return ledger
+    return ledger.model_copy(update={"signals": planned_signals(queries, declaration, population, parties)})
+
+
+def planned_signals(
+    queries: Sequence[Query], declaration: Privacy, population: int, parties: Sequence[Party] = ()
+) -> tuple[Signal, ...]:
+    """Compute signal and noise of the queries of each name, from public values; queries of one round are one sum."""
+    return tuple(
+        _signal([query for query in queries if query.name == name], declaration, population, parties)
+        for name in dict.fromkeys(query.name for query in queries)
+    )
+
+
+def _signal(queries: Sequence[Query], declaration: Privacy, population: int, parties: Sequence[Party]) -> Signal:
+    *_, last = queries
+    joint = [query for query in queries if query.round == last.round]
+    rounds = len(queries) // len(joint)
+    each = [_asked_and_noise(query, declaration, _held(query, population, parties), parties) for query in joint]
+    numbers = last.dim if isinstance(last.use, Votes | Training) else min(last.dim, last.use.span or last.dim)
+    return Signal(
+        release=last.name,
+        use="votes" if isinstance(last.use, Votes) else "training" if isinstance(last.use, Training) else "vector",
+        unit=declaration.unit,
+        population=sum(_held(query, population, parties) for query in joint),
+        asked=sum(asked for asked, _, _ in each),
+        numbers=numbers,
+        noise=math.hypot(*(noise for _, noise, _ in each)),
+        draws=max(draws for _, _, draws in each),
+        steps=last.steps * rounds if isinstance(last.use, Training) else 1,
+    )
+
+
+def _asked_and_noise(
+    query: Query, declaration: Privacy, held: int, parties: Sequence[Party]
+) -> tuple[float, float, float]:
+    """Return the expected units asked, the noise in the sum over the clip norm, and the holders that each add all."""
+    declaration = _declaration_of(query, declaration)
+    asked = query.batch or held * sampling_rate(declaration, held)
+    holders = len(query.parties or parties) or declaration.holders or asked
+    draws = max(1.0, holders) if declaration.aggregation == "local" else 1.0
+    return asked, query.noise_multiplier * noise_widening(declaration) * math.sqrt(draws), draws
+
+
+def _held(query: Query, population: int, parties: Sequence[Party]) -> int:
+    return population if query.parties is None else population_of(parties, query.parties)
 
 
 def _declaration_of(query: Query, declaration: Privacy) -> Privacy:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 import numpy as np
 from jaxtyping import Float
 
+from fedtext.privacy.signal import AS_A_WHOLE, Use
 from fedtext.system.errors import InputError
 
 
@@ -16,7 +17,7 @@ from fedtext.system.errors import InputError
 class Query:
     """One query: the noisy sum of one clipped vector a unit. All fields are public.
 
-    All fields but the last two determine the privacy cost (`fedtext.federation.mechanism`): one function builds from
+    All fields but the last three determine the privacy cost (`fedtext.federation.mechanism`): one function builds from
     them both the release that a ledger is opened for and the one that it is charged with. The last two are known when
     the query is made.
 
@@ -35,6 +36,7 @@ class Query:
             run's aggregation.
         steps: How often the query is made, each time with other public inputs, for one privacy cost charged at once
             (`fedtext.federation.noisy_steps`).
+        use: How the noisy sum is used, which decides how its noise compares with its signal.
         public_digest: Digest of the public inputs of the contributions (candidates, weights): it names rounding
             randomness and noise.
         draw: Public words that, beside name, round and declaration, name the sample of units: whatever tells this query
@@ -51,13 +53,14 @@ class Query:
     batch: int | None = None
     steps: int = 1
     own: bool = False
+    use: Use = AS_A_WHOLE
     public_digest: str = ""
     draw: tuple[str, ...] = ()
 
     @property
     def cost_terms(self) -> tuple[object, ...]:
-        """The values of all fields that determine the privacy cost: all but the last two."""
-        return tuple(getattr(self, field.name) for field in fields(self)[:-2])
+        """The values of all fields that determine the privacy cost: all but the last three."""
+        return tuple(getattr(self, field.name) for field in fields(self)[:-3])
 
     def about(self, public_digest: str, settings: str = "") -> Query:
         """Return the query with the digest of its public inputs and the settings of the units' computation."""

@@ -284,36 +284,84 @@ def composed_epsilon(releases: Iterable[SampledGaussian], *, delta: float, adjac
     Raises:
         ValueError: `fixed_size` under `add_remove`, or sampling with a delta below 1e-11.
     """
+    return _composed_epsilon(_kinds(releases, adjacency), delta, adjacency)
+
+
+def composed_profiles(releases: Iterable[SampledGaussian], *, adjacency: Adjacency) -> tuple[Profile, ...]:
+    """Return the hockey-stick divergence of all releases as a function of any real epsilon, or an upper bound of it.
+
+    There is one for each order of the neighbours, with the unit against without and without against with; one alone
+    where both are the same. `composed_epsilon` is where the larger of them falls to delta.
+
+    Raises:
+        ValueError: `fixed_size` under `add_remove`.
+    """
+    sampled, unsampled = _split(_kinds(releases, adjacency), adjacency)
+    if not sampled:
+        return (_gaussian_profile(unsampled),)
+    parts = _parts(sampled, unsampled, adjacency)
+    step = _grid_step(parts)
+    return tuple(_profile_of(_total_loss(ordered, step)) for ordered in _orders(parts, adjacency))
+
+
+def _gaussian_profile(shift: float) -> Profile:
+    def delta(epsilon: Float[np.ndarray, " epsilon"]) -> Float[np.ndarray, " epsilon"]:
+        if shift == 0:
+            return np.asarray(np.maximum(-np.expm1(epsilon), 0.0))
+        # H_alpha(P || Q) = alpha H_{1/alpha}(Q || P) + 1 - alpha
+        found, below = gaussian_delta(shift, np.abs(epsilon)), np.minimum(epsilon, 0.0)
+        return np.asarray(np.exp(below) * found - np.expm1(below))
+
+    return delta
+
+
+def _profile_of(loss: Any) -> Profile:
+    return lambda epsilon: np.asarray(loss.get_delta_for_epsilon(epsilon))
+
+
+def _kinds(releases: Iterable[SampledGaussian], adjacency: Adjacency) -> tuple[SampledGaussian, ...]:
+    """Return the releases with equal ones counted, in one order."""
     counted: Counter[SampledGaussian] = Counter()
     for release in releases:
         validate_accountable(release.sampling, adjacency)
         counted[replace(release, rounds=1)] += release.rounds
-    kinds = [replace(kind, rounds=rounds) for kind, rounds in counted.items()]
-    return _composed_epsilon(tuple(sorted(kinds, key=repr)), delta, adjacency)
+    return tuple(sorted((replace(kind, rounds=rounds) for kind, rounds in counted.items()), key=repr))
+
+
+def _split(kinds: Iterable[SampledGaussian], adjacency: Adjacency) -> tuple[list[SampledGaussian], float]:
+    """Return the sampled releases, and the shift of all others together."""
+    kinds = tuple(kinds)
+    sampled = [kind for kind in kinds if kind.amplified and kind.shift <= _LARGEST_SHIFT]
+    others = [kind for kind in kinds if kind not in sampled]  # without sampling the cost is higher
+    return sampled, math.sqrt(sum(kind.rounds * kind.largest_move(adjacency) ** 2 for kind in others))
+
+
+def _parts(sampled: Iterable[SampledGaussian], unsampled: float, adjacency: Adjacency) -> list[tuple[Pair, int]]:
+    """Return the dominating pairs to compose, and how often each."""
+    parts = [
+        (worst_pair(kind.sampling, adjacency, kind.rate, kind.shift, non_negative=kind.non_negative), kind.rounds)
+        for kind in sampled
+    ]
+    return [*parts, (gaussian_pair(unsampled), 1)] if unsampled else parts
+
+
+def _orders(parts: list[tuple[Pair, int]], adjacency: Adjacency) -> list[list[tuple[Pair, int]]]:
+    """Return the pairs in both orders; under replace_one both are the same."""
+    return [parts] if adjacency == "replace_one" else [parts, [(pair[::-1], rounds) for pair, rounds in parts]]
 
 
 @lru_cache(maxsize=4096)
 def _composed_epsilon(kinds: tuple[SampledGaussian, ...], delta: float, adjacency: Adjacency) -> float:
-    sampled = [kind for kind in kinds if kind.amplified and kind.shift <= _LARGEST_SHIFT]
-    others = [kind for kind in kinds if kind not in sampled]  # without sampling the cost is higher
-    unsampled = math.sqrt(sum(kind.rounds * kind.largest_move(adjacency) ** 2 for kind in others))
+    sampled, unsampled = _split(kinds, adjacency)
     if not sampled:
         return gaussian_epsilon(unsampled, delta) if unsampled else 0.0
     if not unsampled and sampling_probability(sampled) <= delta:
         return 0.0
     if delta < SMALLEST_DELTA:
         raise InputError(f"delta is {delta}: with sampling epsilon is computed for delta >= {SMALLEST_DELTA}")
-    parts = [
-        (worst_pair(kind.sampling, adjacency, kind.rate, kind.shift, non_negative=kind.non_negative), kind.rounds)
-        for kind in sampled
-    ]
-    if unsampled:
-        parts.append((gaussian_pair(unsampled), 1))
+    parts = _parts(sampled, unsampled, adjacency)
     step = _grid_step(parts)
-    epsilon = _one_way_epsilon(parts, step, delta)
-    if adjacency == "replace_one":  # both directions are the same
-        return epsilon
-    return max(epsilon, _one_way_epsilon([(pair[::-1], rounds) for pair, rounds in parts], step, delta))
+    return max(_one_way_epsilon(ordered, step, delta) for ordered in _orders(parts, adjacency))
 
 
 def _grid_step(parts: list[tuple[Pair, int]]) -> float:
@@ -329,10 +377,7 @@ def _grid_step(parts: list[tuple[Pair, int]]) -> float:
 def _one_way_epsilon(parts: list[tuple[Pair, int]], step: float, delta: float) -> float:
     from scipy.optimize import brentq
 
-    composed = [_on_grid(*pair, step).self_compose(rounds, _TRUNCATED) for pair, rounds in parts]
-    total = composed[0]
-    for loss in composed[1:]:
-        total = total.compose(loss, _TRUNCATED)
+    total = _total_loss(parts, step)
 
     def excess(epsilon: float) -> float:
         return float(total.get_delta_for_epsilon(epsilon)) - delta
@@ -345,6 +390,15 @@ def _one_way_epsilon(parts: list[tuple[Pair, int]], step: float, delta: float) -
     while excess(enough) > 0:
         enough *= 2
     return float(brentq(excess, 0.0, enough, xtol=1e-10))
+
+
+def _total_loss(parts: list[tuple[Pair, int]], step: float) -> Any:
+    """Compose the privacy loss distributions of all pairs, each as often as it says."""
+    composed = [_on_grid(*pair, step).self_compose(rounds, _TRUNCATED) for pair, rounds in parts]
+    total = composed[0]
+    for loss in composed[1:]:
+        total = total.compose(loss, _TRUNCATED)
+    return total
 
 
 def _on_grid(out: HalfProfile, back: HalfProfile, step: float) -> Any:

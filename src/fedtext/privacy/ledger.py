@@ -34,6 +34,7 @@ from fedtext.privacy.parties import (
     spend_profiles,
     validate_partition,
 )
+from fedtext.privacy.signal import Signal
 from fedtext.system.errors import InputError
 
 
@@ -183,6 +184,7 @@ class Ledger(Parameters):
             populations add up to more.
         planned: The releases that the run was opened for; None: it was not opened by a plan. Nothing else can be
             charged: a release must be of a planned name and round, at the planned noise.
+        signals: Signal and noise of the planned releases; empty where nothing is released.
         planned_unaccounted: The plan also includes a read of private data without a mechanism.
         releases: The releases charged so far.
         unaccounted: The reads without a mechanism so far.
@@ -196,6 +198,7 @@ class Ledger(Parameters):
     deal: str = Field("", exclude_if=operator.not_)
     enrolled: int | None = Field(None, ge=1, exclude_if=operator.not_)
     planned: tuple[Release, ...] | None = None
+    signals: tuple[Signal, ...] = Field((), exclude_if=operator.not_)
     planned_unaccounted: bool = False
     releases: tuple[Release, ...] = ()
     unaccounted: tuple[Unaccounted, ...] = ()
@@ -246,11 +249,19 @@ class Ledger(Parameters):
 
     def spent(self, adjacency: Adjacency | None = None, *, party: str | None = None) -> float:
         """Compute epsilon at the declared delta of the releases alone: of `party`, or of the party that spent most."""
+        return max(
+            composed_epsilon(paid, delta=self.declaration.delta, adjacency=adjacency or self.declaration.adjacency)
+            for paid in self.mechanisms(party=party)
+        )
+
+    def mechanisms(self, *, party: str | None = None) -> list[list[SampledGaussian]]:
+        """Return the charged releases as the accountant's type: those of `party`, or of each that paid differently."""
         participants = [release.parties for release in self.releases]
         paid = (
             distinct_spend_profiles(participants) if party is None else {spend_profiles(participants, [party])[party]}
         )
-        return max(self._epsilon_of([self.releases[at] for at in profile], adjacency) for profile in paid)
+        watched = self.declaration.aggregation == "local"
+        return [[self.releases[at].as_sampled(watched=watched) for at in profile] for profile in paid]
 
     def overdrawn(self) -> Iterator[tuple[Party | None, float, float]]:
         """Yield (party, budget, spent) for each party over its budget.
@@ -280,13 +291,6 @@ class Ledger(Parameters):
     def most_units(self) -> int:
         """The largest number of units that may be enrolled."""
         return most_units(self.declaration, self.population)
-
-    def _epsilon_of(self, releases: Sequence[Release], adjacency: Adjacency | None) -> float:
-        return composed_epsilon(
-            (release.as_sampled(watched=self.declaration.aggregation == "local") for release in releases),
-            delta=self.declaration.delta,
-            adjacency=adjacency or self.declaration.adjacency,
-        )
 
     def _validate_release(self, release: Release) -> None:
         if release.unit != self.declaration.unit:

@@ -16,7 +16,9 @@ from fedtext.privacy.assumptions import SIMULATED, assumptions
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.parties import Party, spend_profiles
 from fedtext.privacy.published_epsilon import published_epsilon
+from fedtext.privacy.signal_to_noise import signal_line, signal_lines, signal_rows
 from fedtext.privacy.spending import Rules, Spent, Total, counted_entries, party_totals, spent_on, totals, worst_total
+from fedtext.privacy.trade_off import attacker
 from fedtext.privacy.wording import number, shown, table
 
 _Alike = tuple[str, float, tuple[tuple[str, int], ...]]  # kind, budget, and names and rounds of releases
@@ -166,6 +168,9 @@ def privacy_report(
         "population": ledger.protected_units,
         **told_apart,
         "epsilon_by_adjacency": {adjacency: _epsilon_under(ledger, adjacency) for adjacency in get_args(Adjacency)},
+        "attacker": attacker(ledger),
+        "signal_to_noise": signal_line(ledger),
+        "signals": signal_rows(ledger),
         "releases": _releases(ledger),
         "unaccounted": [entry.model_dump() for entry in ledger.unaccounted],
         "evaluation_only": [entry.model_dump() for entry in ledger.evaluation_only],
@@ -178,7 +183,8 @@ def privacy_report(
 
 def render_markdown(report: dict[str, Any]) -> str:
     """Render the report as Markdown, the verdict first."""
-    lines = ["# Privacy report", "", report["statement"], "", *_facts(report), *party_lines(report)]
+    lines = ["# Privacy report", "", report["statement"], "", report["attacker"]["statement"], "", *_facts(report)]
+    lines += [*signal_lines(report["signals"], report["signal_to_noise"]), *party_lines(report)]
     lines += ["", "## Releases", ""]
     if report["releases"]:
         head = [

@@ -204,3 +204,17 @@ def privacy_price(epsilon_after: Mapping[str, float], budget: float) -> Figure:
     figure.update_xaxes(type="category", showgrid=False)
     figure.update_yaxes(title_text="ε spent", range=[0, 1.2 * max([budget, *epsilons])])
     return styled(figure, "Privacy spent", height=300)
+
+
+def trade_off_curve(attacker: Mapping[str, Any]) -> Figure:
+    """Draw the most that an attacker finds at each share of false alarms, beside guessing blindly."""
+    from plotly.graph_objects import Figure, Scatter
+
+    alarms, found = attacker["curve"]["false_alarms"], attacker["curve"]["found"]
+    hover = "%{x:.2%} false alarms: at most %{y:.2%} found<extra></extra>"
+    bound = Scatter(x=alarms, y=found, name="any attack, at most", line={"color": SYNTHETIC}, hovertemplate=hover)
+    chance = Scatter(x=alarms, y=alarms, name="guessing blindly", line={"color": MUTED, "dash": "dash"})
+    figure = Figure([bound, chance])
+    figure.update_xaxes(title_text="false alarms", tickformat=".0%", range=[0, 1])
+    figure.update_yaxes(title_text="found", tickformat=".0%", range=[0, 1])
+    return styled(figure, "What an attacker can gain", height=360)

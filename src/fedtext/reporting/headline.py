@@ -51,8 +51,15 @@ def protection_sentence(protection: Mapping[str, Any]) -> str:
 
 
 def epsilon_sentence(protection: Mapping[str, Any]) -> str:
-    """Return the second sentence: epsilon, what voids it, and the privacy cost of all recorded releases together."""
-    return _guarantee(protection) + _total(protection.get("total"), protection["unit"])
+    """Return epsilon, what voids it, what an attacker gains, and the privacy cost of all recorded releases together."""
+    return _guarantee(protection) + _gain(protection) + _total(protection.get("total"), protection["unit"])
+
+
+def _gain(protection: Mapping[str, Any]) -> str:
+    """Return what the guarantee lets an attacker gain, where there is a guarantee."""
+    void = protection["simulated"] or protection["unaccounted"] or released_nothing(protection)
+    said = protection.get("attacker", "")
+    return f" {said}" if said and not void else ""
 
 
 def _total(total: Mapping[str, Any] | None, unit: str) -> str:

@@ -43,6 +43,7 @@ FIGURES = {
     "classes": ("rounds", "How many texts each class has; class sizes of the private text are never read."),
     "gaps": ("samples", "How far the scores of the best and the worst answer to a public prompt are apart."),
     "privacy": ("privacy", "ε after each release, against the declared budget."),
+    "trade_off": ("privacy", "The most that an attacker who knows everything else finds, against its false alarms."),
     "tokens": ("data", "How much text a held-out client has."),
 }
 

@@ -201,7 +201,8 @@ def render_preferences(
     accuracy = (
         Markup() if card["accuracy"] is None else drawn.get("accuracy", Markup()) + accuracy_table(card["accuracy"])
     )
-    privacy = drawn.get("privacy", Markup()) + protection_table(card["protection"], card["terms"]["tested"])
+    priced = Markup().join(drawn[name] for name in ("privacy", "trade_off") if name in drawn)
+    privacy = priced + protection_table(card["protection"], card["terms"]["tested"])
     judged = Markup() if card["win_rates"] is None else win_rate_table(card["win_rates"])
     sections = {
         "accuracy": ("What was learned", accuracy),

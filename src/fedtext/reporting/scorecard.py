@@ -28,8 +28,9 @@ from fedtext.reporting.headline import accuracy_sentence, epsilon_sentence, prot
 class Protection(BaseModel):
     """Summary of the privacy report; `epsilon` is infinite if something was read without a mechanism.
 
-    `released`: whether anything that depends on the units' data was. `total` has the privacy cost of all recorded
-    releases together, and their budget: `epsilon`, `budget`, `releases`, `public`.
+    `released`: whether anything that depends on the units' data was. `attacker`: what the guarantee lets an attacker
+    gain. `signal_to_noise`: how the noise compares with what the units can say, if anything was released. `total` has
+    the privacy cost of all recorded releases together, and their budget: `epsilon`, `budget`, `releases`, `public`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -44,6 +45,8 @@ class Protection(BaseModel):
     unaccounted: tuple[str, ...] = ()
     epsilon_by_adjacency: dict[str, float | str] = {}
     assumptions: tuple[str, ...] = ()
+    attacker: str = ""
+    signal_to_noise: str | None = None
     total: dict[str, Any] | None = None
 
     @classmethod
@@ -60,6 +63,8 @@ class Protection(BaseModel):
             unaccounted=tuple(entry["reason"] for entry in report["unaccounted"]),
             epsilon_by_adjacency=report["epsilon_by_adjacency"],
             assumptions=tuple(report["assumptions"]),
+            attacker=report["attacker"]["statement"],
+            signal_to_noise=report["signal_to_noise"],
             total=report.get("data_set"),
         )
 

@@ -184,6 +184,8 @@ def protection_table(protection: Mapping[str, Any], tested: Mapping[str, Any] | 
         for adjacency, value in protection["epsilon_by_adjacency"].items()
         if adjacency != protection["adjacency"]
     ]
+    if protection.get("signal_to_noise"):
+        rows.append(["noise against signal", protection["signal_to_noise"]])
     if tested is not None:
         price = f"{spent(tested['epsilon'], 3)} at δ = {scientific(tested['delta'])}"
         rows.append([f"ε of the {count(tested['units'])} test {tested['unit']}s", price])

@@ -33,6 +33,7 @@ from fedtext.params.training import DpSgd
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import planned_multiplier
+from fedtext.privacy.signal import Training
 from fedtext.seeding import stream
 from fedtext.system.progress import progress
 from fedtext.training.dp_losses import TEXTS, UnitLoss
@@ -56,7 +57,7 @@ def planned_query(name: str, params: DpSgd, privacy: Privacy, population: int, *
     """
     steps = steps_of(params, population)
     noise = planned_multiplier(privacy, population, steps, batch=params.batch_size)
-    return Query(name, 0, dim, params.clip_norm, noise, batch=params.batch_size, steps=steps)
+    return Query(name, 0, dim, params.clip_norm, noise, batch=params.batch_size, steps=steps, use=Training())
 
 
 def trained_weights(

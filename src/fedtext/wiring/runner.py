@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections import Counter
@@ -23,6 +24,7 @@ from fedtext.privacy.budget_guard import current, guarding
 from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.registry import Registry
+from fedtext.privacy.signal_to_noise import drowns, signal_line
 from fedtext.privacy.tags import Tag
 from fedtext.resuming.decision import Resumption
 from fedtext.resuming.records import DataRootBusyError, Store
@@ -40,6 +42,8 @@ from fedtext.wiring.made_with import facts_in, report_facts
 from fedtext.wiring.stages import Clock, in_order, stages
 from fedtext.wiring.trial import check_servers
 from fedtext.wiring.unit_identity import RECORDS, unit_rules, units_known_by
+
+LOG = logging.getLogger(__name__)
 
 
 def private_folders(pipeline: Pipeline, catalog: DataCatalog, data_root: Path) -> set[Path]:
@@ -139,6 +143,8 @@ class ResumableRunner(SequentialRunner):
                 if Tag.BUDGET in node.tags or _record_people(account, node, catalog, anew=node.name in ran):
                     for ledger in opened:
                         account.validate_plan(ledger)
+                if Tag.BUDGET in node.tags and node.name in ran:
+                    _announce_signal(_ledgers(node, catalog))
                 readers.subtract(node.inputs)
                 for name in (set(node.inputs) | set(node.outputs)) - kept:
                     if readers[name] < 1:
@@ -219,6 +225,17 @@ def _data_set_budget(data_root: Path, graph: Pipeline) -> DataSetBudget:
 def _ledgers(node: Node, catalog: CatalogProtocol[Any, Any]) -> list[Ledger]:
     """Return the ledgers that the node has opened."""
     return [ledger for name in node.outputs if isinstance(ledger := catalog.load(name), Ledger)]
+
+
+def _announce_signal(ledgers: Sequence[Ledger]) -> None:
+    """Print how the noise compares with what the units can say, before any of them is asked; warn where it drowns."""
+    for ledger in ledgers:
+        if (line := signal_line(ledger)) is None:
+            continue
+        if drowns(ledger):
+            LOG.warning("%s", line)
+        else:
+            echo(line)
 
 
 def _record_people(account: DataSetBudget, node: Node, catalog: CatalogProtocol[Any, Any], *, anew: bool) -> bool:

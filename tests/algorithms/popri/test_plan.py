@@ -15,6 +15,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import BudgetExceeded, Ledger
 from fedtext.privacy.noise import new_noise_key
+from fedtext.privacy.signal import Use, Vector, Votes
 from tests.algorithms.popri.examples import BALLOTS, DIM, popri, samples, unit_rows
 from tests.parameters import conf_base
 
@@ -111,3 +112,18 @@ def test_votes_are_counts_and_need_less_noise_where_one_unit_replaces_another(sc
     signed = noise_multiplier(epsilon=1.0, delta=1e-5, rounds=popri(scoring=scoring).releases, adjacency="replace_one")
     replaced = multiplier(popri(scoring=scoring), privacy(adjacency="replace_one"), 500)
     assert replaced / signed == pytest.approx(2**-0.5 if asked.non_negative else 1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "projection", "use"),
+    [
+        ("witness_words", False, Vector()),
+        ("nearest_histogram", False, Votes()),
+        ("mean_cosine", False, Vector()),
+        ("mean_cosine", True, Vector(384)),
+    ],
+)
+def test_how_the_release_is_used_is_said_where_it_is_planned(scoring: str, projection: bool, use: Use) -> None:
+    """A projected ballot keeps the noise in the embeddings' span alone."""
+    chosen = conf_base(Popri).model_copy(update={"scoring": scoring, "projection": projection})
+    assert planned_query(chosen, conf_base(Privacy), 500, embedding_dim=384, round_number=1).use == use

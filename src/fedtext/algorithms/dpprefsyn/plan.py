@@ -22,6 +22,7 @@ from fedtext.privacy.calibration import keeps
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.pca import triangle_size
 from fedtext.privacy.plan import batch_rate, planned_multiplier
+from fedtext.privacy.signal import Training, Vector
 from fedtext.system.errors import InputError
 
 MOMENT, CLUSTERS, HEADS = "dpprefsyn.second_moment", "dpprefsyn.clusters", "dpprefsyn.heads"
@@ -72,7 +73,8 @@ class Plan:
         """Return a planned query; noise scales with the clip norm, so 1 may stand for a norm that is not known yet."""
         kind, multiplier = self.kinds[name], self.multipliers[name]
         steps = kind.count if kind.batch is not None else 1
-        return Query(name, number, kind.dim, clip_norm, multiplier, batch=kind.batch, steps=steps)
+        use = Training() if name == HEADS and kind.count > 1 else Vector()
+        return Query(name, number, kind.dim, clip_norm, multiplier, batch=kind.batch, steps=steps, use=use)
 
     def queries(self) -> list[Query]:
         """Return all planned queries."""

@@ -21,6 +21,7 @@ from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.parties import Party
 from fedtext.privacy.plan import batch_rate, planned_multiplier, within_party
+from fedtext.privacy.signal import Training, Use, Vector, Votes
 from fedtext.system.errors import InputError
 
 LOG = logging.getLogger(__name__)
@@ -51,6 +52,7 @@ def dp_sgd_queries(params: Flexible, privacy: Privacy, parties: Parties, *, dim:
             batch=training.batch_size,
             steps=training.steps,
             own=True,
+            use=Training(),
         )
         for party in sorted(of_kind(parties, STRONG), key=lambda party: party.name)
     ]
@@ -59,13 +61,15 @@ def dp_sgd_queries(params: Flexible, privacy: Privacy, parties: Parties, *, dim:
 def votes_query(params: Flexible, privacy: Privacy, parties: Parties) -> Query | None:
     """Plan the weak silos' votes for the texts (Algorithm A.2); None where no silo is weak."""
     norm = math.sqrt(params.votes_per_record)
-    return _of_weak(VOTES, params, privacy, parties, dim=params.candidates, clip_norm=norm, non_negative=True)
+    return _of_weak(
+        VOTES, params, privacy, parties, dim=params.candidates, clip_norm=norm, non_negative=True, use=Votes()
+    )
 
 
 def means_query(params: Flexible, privacy: Privacy, parties: Parties, *, embedding_dim: int) -> Query | None:
     """Plan a sum of the weak silos' embeddings per code (ours, `selection: herd`), at the privacy cost of the votes."""
     dim = len(params.classes) * embedding_dim
-    return _of_weak(MEANS, params, privacy, parties, dim=dim, clip_norm=RECORD_NORM, non_negative=False)
+    return _of_weak(MEANS, params, privacy, parties, dim=dim, clip_norm=RECORD_NORM, non_negative=False, use=Vector())
 
 
 def planned_ledger(parties: Parties, params: Flexible, privacy: Privacy, *, dim: int, embedding_dim: int) -> Ledger:
@@ -124,7 +128,15 @@ def _dp_sgd_multiplier(params: Flexible, privacy: Privacy, party: Party) -> floa
 
 
 def _of_weak(
-    name: str, params: Flexible, privacy: Privacy, parties: Parties, *, dim: int, clip_norm: float, non_negative: bool
+    name: str,
+    params: Flexible,
+    privacy: Privacy,
+    parties: Parties,
+    *,
+    dim: int,
+    clip_norm: float,
+    non_negative: bool,
+    use: Use,
 ) -> Query | None:
     """Plan a query of all weak silos, with the noise that the smallest of their budgets requires beside the profile."""
     weak = of_kind(parties, WEAK)
@@ -138,7 +150,7 @@ def _of_weak(
         held = sum(party.population for party in weak)
         noise = planned_multiplier(least, held, 1, non_negative=non_negative, beside=beside)
     named = tuple(party.name for party in weak)
-    return Query(name, 0, dim, clip_norm, noise, non_negative=non_negative, parties=named)
+    return Query(name, 0, dim, clip_norm, noise, non_negative=non_negative, parties=named, use=use)
 
 
 def _accounted_profile(params: Flexible, privacy: Privacy, population: int) -> SampledGaussian:

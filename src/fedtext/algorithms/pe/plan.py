@@ -8,6 +8,7 @@ from fedtext.params.pe import Pe
 from fedtext.params.privacy import Privacy
 from fedtext.privacy import plan
 from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.signal import Votes
 
 
 def planned_query(evolution: Pe, privacy: Privacy, population: int, round_number: int) -> Query:
@@ -19,6 +20,7 @@ def planned_query(evolution: Pe, privacy: Privacy, population: int, round_number
         clip_norm=evolution.clip_norm,
         noise_multiplier=plan.planned_multiplier(privacy, population, evolution.rounds, non_negative=True),
         non_negative=True,
+        use=Votes(),
     )
 
 

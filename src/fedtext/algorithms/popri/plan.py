@@ -25,6 +25,7 @@ def planned_query(popri: Popri, privacy: Privacy, population: int, *, embedding_
             privacy, population, popri.releases, non_negative=scoring.non_negative
         ),
         non_negative=scoring.non_negative,
+        use=scoring.use(popri, embedding_dim),
     )
 
 

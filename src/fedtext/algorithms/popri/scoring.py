@@ -23,6 +23,7 @@ from jaxtyping import Bool, Float, Int
 from fedtext.embedding.nonempty import nonempty_mask
 from fedtext.embedding.words import bucket_features, word_grams
 from fedtext.params.popri import Popri
+from fedtext.privacy.signal import Use, Vector, Votes
 from fedtext.seeding import derived_seed
 from fedtext.voting.ballots import client_means, nearest_histogram_blocks, score_blocks
 from fedtext.voting.centring import Centre
@@ -61,6 +62,10 @@ class SingleRelease:
     def download_floats(self, popri: Popri, embedding_dim: int) -> int:
         """Return how many numbers a client receives: none, as encoder and feature seed are public and fixed."""
         return 0
+
+    def use(self, popri: Popri, embedding_dim: int) -> Use:
+        """Return how the release is used: as a whole."""
+        return Vector()
 
     def seen(
         self, texts: Sequence[str], embeddings: Float[np.ndarray, "text dim"], popri: Popri
@@ -163,6 +168,10 @@ class EveryRound(ABC):
         return self.upload_floats(popri, embedding_dim) * embedding_dim
 
     @abstractmethod
+    def use(self, popri: Popri, embedding_dim: int) -> Use:
+        """Return how a round's noisy sum is used."""
+
+    @abstractmethod
     def voted_on(self, candidates: Float[np.ndarray, "candidate dim"]) -> Bool[np.ndarray, " candidate"]:
         """Return a mask of the candidates for which ballots may have a nonzero number."""
 
@@ -194,6 +203,10 @@ class Histogram(EveryRound):
 
     non_negative: ClassVar[bool] = True
 
+    def use(self, popri: Popri, embedding_dim: int) -> Use:
+        """Implement EveryRound."""
+        return Votes()
+
     def voted_on(self, candidates: Float[np.ndarray, "candidate dim"]) -> Bool[np.ndarray, " candidate"]:
         """Implement EveryRound."""
         return nonempty_mask(candidates)
@@ -221,6 +234,10 @@ class Cosines(EveryRound):
     """
 
     centred: bool
+
+    def use(self, popri: Popri, embedding_dim: int) -> Use:
+        """Implement EveryRound: what is projected keeps the noise of the embeddings' span alone."""
+        return Vector(embedding_dim * len(popri.classes) if popri.projection else None)
 
     def voted_on(self, candidates: Float[np.ndarray, "candidate dim"]) -> Bool[np.ndarray, " candidate"]:
         """Implement EveryRound."""

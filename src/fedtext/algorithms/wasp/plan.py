@@ -14,6 +14,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.params.wasp import Wasp
 from fedtext.privacy import plan
 from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.signal import Votes
 from fedtext.system.errors import InputError
 from fedtext.voting.ballots import ballot_norm, ballot_total
 
@@ -58,6 +59,7 @@ def votes_query(wasp: Wasp, privacy: Privacy, population: int, round_number: int
         clip_norm=clip_norm(wasp),
         noise_multiplier=_vote_multiplier(wasp, privacy, population) / math.sqrt(share),
         non_negative=True,
+        use=Votes(),
     )
 
 
@@ -71,6 +73,7 @@ def model_sums_query(wasp: Wasp, privacy: Privacy, population: int, round_number
         clip_norm=ballot_total(wasp.votes_per_record) * clip_norm(wasp) / record_norm(wasp),
         noise_multiplier=whole.noise_multiplier * math.sqrt((1 - SUMS_SHARE) / SUMS_SHARE),
         non_negative=True,
+        use=Votes(),
     )
 
 

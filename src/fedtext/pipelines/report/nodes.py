@@ -16,7 +16,7 @@ from fedtext.federation.communication import Cost
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
-from fedtext.reporting.figures import accuracy_bars, privacy_price, round_curves
+from fedtext.reporting.figures import accuracy_bars, privacy_price, round_curves, trade_off_curve
 from fedtext.reporting.glossary import Terms
 from fedtext.reporting.html import Sample, render_report
 from fedtext.reporting.preferences import gap_histogram, preference_scorecard, render_preferences
@@ -124,6 +124,11 @@ def draw_privacy_price(privacy_report: dict[str, Any]) -> Figure:
     return privacy_price(epsilon_after(privacy_report), privacy_report["budget"])
 
 
+def draw_trade_off(privacy_report: dict[str, Any]) -> Figure:
+    """Draw what an attacker can find at each share of false alarms."""
+    return trade_off_curve(privacy_report["attacker"])
+
+
 def draw_round_curves(distances: dict[str, Any], rounds: Rounds) -> Figure:
     """Draw curves over the rounds, with a mark at the one that made the final set."""
     return round_curves(
@@ -134,9 +139,9 @@ def draw_round_curves(distances: dict[str, Any], rounds: Rounds) -> Figure:
     )
 
 
-def write_model_report(card: dict[str, Any], accuracy: Figure, privacy: Figure, facts: dict[str, Any]) -> str:
-    """Write `report.html` of a model."""
-    return render_report(card, {"accuracy": accuracy, "privacy": privacy}, [], facts)
+def write_model_report(card: dict[str, Any], facts: dict[str, Any], **figures: Figure) -> str:
+    """Write `report.html` of a model, with its figures by name."""
+    return render_report(card, figures, [], facts)
 
 
 def write_text_report(

@@ -26,7 +26,7 @@ def reporting(algorithm: Algorithm, settings: Settings) -> Pipeline:
 
 def _of_texts(algorithm: Algorithm, settings: Settings) -> list[Node]:
     made, place = algorithm.outputs, _place(algorithm)
-    figures = {"accuracy": "accuracy", "privacy": "privacy", "pca_sets": "sets_map"}
+    figures = {"accuracy": "accuracy", "privacy": "privacy", "trade_off": "trade_off", "pca_sets": "sets_map"}
     figures |= {"rounds": "rounds", "pca_rounds": "rounds_map"} if algorithm.rounds else {}
     figures |= {} if settings.evaluation.priced else {"tokens": "tokens"}
     figures |= {name: name for name in algorithm.figures}
@@ -76,7 +76,11 @@ def _of_model(algorithm: Algorithm, settings: Settings) -> list[Node]:
         ),
         place.node(
             nodes.write_model_report,
-            [made.scorecard, made.figure("accuracy"), made.figure("privacy"), FACTS],
+            {
+                "card": made.scorecard,
+                "facts": FACTS,
+                **{name: made.figure(name) for name in ("accuracy", "privacy", "trade_off")},
+            },
             made.report,
             name="write_model_report",
             tags=Tag.REPORT,
@@ -115,6 +119,7 @@ def _of_preferences(algorithm: Algorithm, settings: Settings) -> list[Node]:
                 "card": made.scorecard,
                 "facts": FACTS,
                 "privacy": made.figure("privacy"),
+                "trade_off": made.figure("trade_off"),
                 **({**pairs, "gaps": made.figure("gaps")} if pairs else {}),
                 **answered,
                 **shown,
@@ -150,6 +155,13 @@ def _shared(algorithm: Algorithm, variant: EvaluationVariant) -> list[Node]:
             made.privacy_report,
             made.figure("privacy"),
             name="draw_privacy_price",
+            tags=Tag.REPORT,
+        ),
+        place.node(
+            nodes.draw_trade_off,
+            made.privacy_report,
+            made.figure("trade_off"),
+            name="draw_trade_off",
             tags=Tag.REPORT,
         ),
     ]
