@@ -22,6 +22,7 @@ from fedtext.wiring.unrolling import Namespace
 EVALUATION = Namespace("evaluation")
 SETTINGS = ["params:chunking", "params:evaluation"]
 CEILING = "private_counts_private"
+DRAWS = "private_counts_draws"  # of private samples, of several sizes
 
 
 def controls_pipeline() -> Pipeline:
@@ -36,7 +37,7 @@ def controls_pipeline() -> Pipeline:
             name="embed_test_samples",
         ),
         _scored(EVALUATION, "public_model", conditions.score_public_model, [], ["private_counts_eps0"]),
-        _scored_controls(public, private=form.private_control),
+        _scored_controls(public, private=form.private_control, draws=form.draws_private_samples),
     ]
     if form.counts_copies:
         controls += _copies()
@@ -69,11 +70,14 @@ def _copies() -> list[Node]:
     return [found, counted]
 
 
-def _scored_controls(public: dict[str, str], *, private: bool) -> Node:
+def _scored_controls(public: dict[str, str], *, private: bool, draws: bool) -> Node:
     counts = [f"private_counts_{name}" for name in public]
     if not private:
         return _scored(EVALUATION, "public_texts", conditions.score_texts, list(public.values()), counts)
     texts, counts = ["private_train", *public.values()], [*counts, CEILING]
+    if draws:
+        function = conditions.score_controls_and_draws
+        return _scored(EVALUATION, "controls", function, texts, [*counts, DRAWS], tags=Tag.CONTROL)
     return _scored(EVALUATION, "controls", conditions.score_controls, texts, counts, tags=Tag.CONTROL)
 
 
@@ -202,11 +206,15 @@ def _scored(
 def _comparison(algorithm: Algorithm, counts: dict[str, str]) -> Node:
     return _place(algorithm).node(
         conditions.compare_accuracies,
-        {"private_test_sample": "private_test_sample", "partition": "params:partition", **counts},
+        {"private_test_sample": "private_test_sample", "partition": "params:partition", **_draws(), **counts},
         algorithm.outputs.accuracy,
         name="compare_accuracies",
         tags=Tag.HELD_OUT,
     )
+
+
+def _draws() -> dict[str, str]:
+    return {"private_draws": DRAWS} if active_variant().draws_private_samples else {}
 
 
 def _distances(algorithm: Algorithm) -> list[Node]:
