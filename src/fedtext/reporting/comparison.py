@@ -80,7 +80,8 @@ def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
 
     Returns:
         `corpus`, `seeds`; `measures`: names, the main one first; `entries`: name -> algorithm, params, epsilon,
-        intervals of the `measures`, of the gain over the public model and the gap closed, and curves by round;
+        intervals of the `measures`, of the gain over the public model, the gap closed and the remaining gap closed,
+        and curves by round;
         `conditions`: name -> epsilon and intervals of the `measures`; `claims`; `simulated`: whether any noise came
         from a public seed; `public`: whether the text is, for every run; `fid_sizes`: texts a side of the runs' FIDs.
         At more than one size distances do not compare and are left out.
