@@ -249,7 +249,7 @@ def comparison() -> dict[str, Any]:
 def test_tables_say_what_was_measured() -> None:
     text = render_markdown(comparison())
     assert (
-        "| popri | synthetic texts | 1.00 | 13.3 (11.9 to 14.8) | 4.3 (2.9 to 5.8) | 33 (22 to 44) | 0.310 (0.285 to 0.335) |"
+        "| popri | synthetic texts | 1.00 | 13 (13 to 13) | 13.3 (11.9 to 14.8) | 4.3 (2.9 to 5.8) | 33 (22 to 44) | 0.310 (0.285 to 0.335) |"
         in text
     )
     assert "| dp_fedavg | private text, under DP |" in text
