@@ -153,3 +153,12 @@ def test_a_bound_takes_one_sample_of_every_text_before_a_second_of_any(sizes: li
     fewest = counts[counts < np.unique(clients, return_counts=True)[1]].min()  # of those with samples to spare
     assert np.isnan(fewest) or counts.max() <= fewest + 1
     assert spread_samples(samples, None) is samples
+
+
+def test_draws_differ_and_one_is_the_same_again() -> None:
+    samples = pd.DataFrame({"client_id": [str(i // 2) for i in range(40)], "text": [str(i) for i in range(40)]})
+    drawn = [spread_samples(samples, 10, draw) for draw in (0, 1, 1)]
+    assert not drawn[0].equals(drawn[1])
+    assert drawn[1].equals(drawn[2])
+    assert all(one["client_id"].is_unique for one in drawn)
+    assert spread_samples(samples, 10).equals(drawn[0])

@@ -5,7 +5,7 @@ import pytest
 
 from fedtext.evaluation.measures.measure import Counts, Direction, PerText
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY, top
-from fedtext.evaluation.paired import compare_conditions, compare_scored, gap_closed
+from fedtext.evaluation.paired import compare_conditions, compare_scored, gap_closed, remaining_gap
 from fedtext.evaluation.ratios import clustered_ratio
 
 TOKENS = 60
@@ -111,3 +111,37 @@ def test_a_document_names_its_measures_the_leading_one_first() -> None:
     assert (row["cross_entropy"], row["tokens"], row["texts"]) == (2.0, 400 * TOKENS, 9)
     gain = found["gains"]["synthetic"]["eps0"]["estimate"]
     assert gain == pytest.approx(row["top_1"] - found["conditions"]["eps0"]["top_1"])
+
+
+def test_the_remaining_gap_is_measured_from_the_best_control():
+    found = {
+        "eps0": counts(0.05, seed=1),
+        "public_control": counts(0.10, seed=2),
+        "matched_control": counts(0.14, seed=3),
+        "synthetic": counts(0.16, seed=4),
+        "private": counts(0.22, seed=5),
+    }
+    left = compare_conditions(ACCURACY, found)["remaining_gap"][ACCURACY.name]
+    right = {name: one.numerator.sum() for name, one in found.items()}
+    assert left["control"] == "matched_control"
+    assert left["share"] == pytest.approx(
+        (right["synthetic"] - right["matched_control"]) / (right["private"] - right["matched_control"])
+    )
+    assert left["low"] < left["share"] < left["high"]
+    assert left["share"] < gap_closed(ACCURACY, *(found[name] for name in ("synthetic", "eps0", "private")))["share"]
+
+
+def test_a_remaining_gap_that_is_none_has_no_share():
+    found = {name: counts(level, seed=i) for i, (name, level) in enumerate(
+        [("public_control", 0.20), ("synthetic", 0.16), ("private", 0.18)])}  # fmt: skip
+    left = remaining_gap(ACCURACY, found)
+    assert left is not None
+    assert left["share"] is left["low"] is left["high"] is None
+    assert left["reason"]
+
+
+@pytest.mark.parametrize("missing", ["public_control", "synthetic", "private"])
+def test_without_control_texts_or_private_samples_nothing_is_left_to_share(missing):
+    levels = {"eps0": 0.05, "public_control": 0.10, "synthetic": 0.16, "private": 0.22}
+    found = {name: counts(level, seed=i) for i, (name, level) in enumerate(levels.items()) if name != missing}
+    assert compare_conditions(ACCURACY, found)["remaining_gap"] == {}

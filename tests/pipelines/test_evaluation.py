@@ -83,6 +83,32 @@ def test_the_upper_bound_trains_on_as_many_private_samples_as_asked(most: int | 
     assert found["conditions"]["private"]["texts"] == expected
 
 
+def test_the_bar_is_the_median_of_several_draws_and_the_curve_holds_them_all() -> None:
+    brief = SETTINGS[1].model_copy(
+        update={
+            "private_texts": 30,
+            "private_draws": 3,
+            "private_curve": (10,),
+            "training": conf_base(TunedTraining, learning_rates=[3e-3], epochs=1, batch_size=8),
+        }
+    )
+    *public, private, draws = nodes.score_controls_and_draws(ON_DEVICE, TEST, SETTINGS[0], brief, PRIVATE, NOISE)
+    assert len(public) == 1
+    assert draws["texts"].tolist() == [30, 30, 30, 10]
+    right = draws["correct"][:3, :, 0].sum(axis=1)
+    assert len(set(right.tolist())) > 1, "draws differ"
+    assert private["correct"][:, 0].sum() == sorted(right)[1]
+    untrained = nodes.score_public_model(ON_DEVICE, TEST, *SETTINGS)[0]
+    given = {"eps0": untrained, "public_control": public[0], "synthetic": public[0], "private": private}
+    found = compare_accuracies(TEST, PARTITION, draws, **given)
+    small, large = found["private_curve"]
+    assert (small["texts"], large["texts"], large["draws"]) == (10, 30, 3)
+    assert large["top_1"] == found["conditions"]["private"]["top_1"]
+    assert found["worth"]["samples"].keys() == {"public_control", "synthetic"}
+    assert found["remaining_gap"]["top_1"]["share"] == 0
+    assert json.loads(json.dumps(found)) == found
+
+
 def test_only_aggregates_leave(accuracy: dict) -> None:
     written = json.dumps(accuracy)
     assert json.loads(written) == accuracy

@@ -202,3 +202,28 @@ def test_the_space_before_a_page_s_text_is_trained_on_with_the_text(monkeypatch:
     pairs = pd.DataFrame({"prompt": ["Customer:"], "chosen": ["Where is my card?"], "rejected": ["12"]})
     nodes.train_policy(Told(), Path(), pairs, {"round": 0}, page)  # type: ignore[arg-type,typeddict-item]
     assert (given["lead"], given["end"]) == (" ", "\n")
+
+
+@pytest.mark.parametrize("labels", [(), ("tea", "rum")])
+def test_the_matched_control_s_pool_is_as_large_as_what_popri_writes(run_popri: Run, labels: tuple[str, ...]) -> None:
+    made = run_popri(labels=labels)
+    extra, writes = made["popri.control_texts"], 4 * 4 * 3 + len(made["popri.final_texts"])
+    asked = writes - 30  # public texts
+    assert 0.7 * asked < len(extra) <= asked, "every fifth text is empty, as of POPri's own"
+    assert extra["text"].is_unique
+    assert (extra["text"] != "").all()
+    assert len(made["popri.control_embeddings"]) == len(extra)
+    pool = {*(f"public {i}" for i in range(30)), *extra["text"]}
+    assert set(made["popri_matched_public"]["text"]) <= pool
+    assert len(made["popri_matched_public"]) == 12
+
+
+def test_the_control_s_texts_read_no_release(run_popri: Run) -> None:
+    one, other = run_popri(), run_popri(privacy={"noise_seed": 2})
+    assert not np.array_equal(one["popri_released_mean"], other["popri_released_mean"])
+    assert one["popri.control_texts"].equals(other["popri.control_texts"])
+
+
+def test_enough_public_text_needs_no_more(run_popri: Run) -> None:
+    made = run_popri(rounds=1, prompts=2, responses=2, synthetic_texts=8)
+    assert made["popri.control_texts"].empty

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fedtext.pipelines.popri.nodes import select_synthetic, select_synthetic_by_release
+from fedtext.pipelines.popri.nodes import match_public_control, select_synthetic, select_synthetic_by_release
 from tests.algorithms.popri.examples import candidates, popri, unit_rows
 
 CHECKPOINT = {"adapter": 2}
@@ -54,3 +54,14 @@ def test_without_a_release_the_last_texts_come_as_they_are() -> None:
     table, _ = select_synthetic(LAST, embedded(LAST, 9), CHECKPOINT, parameters)
     assert table["text"].tolist() == [f"last, text {i}" for i in range(4)]
     assert set(table["round"]) == {2}
+
+
+def test_the_matched_control_chooses_among_written_texts_too() -> None:
+    public, written = (candidates([f"{kind} {i}" for i in range(6)]) for kind in ("public", "untuned"))
+    rows, own = embedded(public, 1), embedded(written, 2)
+    released = own[2:4].mean(axis=0, keepdims=True)  # what two of the written texts are like
+    parameters = popri(synthetic_texts=2)
+    table = match_public_control(public, rows, written, own, released, parameters)
+    assert set(table["text"]) == {"untuned 2", "untuned 3"}
+    none = match_public_control(public, rows, written[:0], own[:0], released, parameters)
+    assert all(text.startswith("public") for text in none["text"])

@@ -87,6 +87,8 @@ def test_means_gains_and_gaps_are_those_of_the_seeds() -> None:
     assert entry["measures"]["top_1"]["mean"] == pytest.approx(0.4 / 3)
     assert entry["gain"]["mean"] == pytest.approx(0.4 / 3 - 0.09)
     assert entry["gap_closed"]["mean"] == pytest.approx((0.04 + 0.05 + 0.04) / 0.13 / 3)
+    shares = [run.card["accuracy"]["remaining_gap"]["top_1"]["share"] for run in RUNS if run.entry == "popri"]
+    assert entry["remaining_gap"]["mean"] == pytest.approx(sum(shares) / 3)
     assert entry["measures"]["top_1"]["low"] < 0.13 < entry["measures"]["top_1"]["high"]
     assert entry["measures"]["fid"]["mean"] == pytest.approx(0.31)
     assert [len(seed) for seed in entry["curves"]["fid"]] == [3, 3, 3]
@@ -151,7 +153,7 @@ def test_without_names_a_claim_is_judged_by_all_that_both_sides_have() -> None:
     assert set(found["claims"]["model"]["measured"]) == both, "a model has no texts"
     assert set(found["claims"]["alike"]["measured"]) == both
     assert found["measures"][0] == "top_1"
-    assert len(table1_rows(found)[0]) == len(table1_head(found)) == 5 + len(texts | both)
+    assert len(table1_rows(found)[0]) == len(table1_head(found)) == 6 + len(texts | both)
 
 
 def test_a_claim_s_row_says_where_accuracy_and_distance_disagree() -> None:
@@ -247,7 +249,7 @@ def comparison() -> dict[str, Any]:
 def test_tables_say_what_was_measured() -> None:
     text = render_markdown(comparison())
     assert (
-        "| popri | synthetic texts | 1.00 | 13.3 (11.9 to 14.8) | 4.3 (2.9 to 5.8) | 33 (22 to 44) | 0.310 (0.285 to 0.335) |"
+        "| popri | synthetic texts | 1.00 | 13 (13 to 13) | 13.3 (11.9 to 14.8) | 4.3 (2.9 to 5.8) | 33 (22 to 44) | 0.310 (0.285 to 0.335) |"
         in text
     )
     assert "| dp_fedavg | private text, under DP |" in text

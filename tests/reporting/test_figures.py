@@ -44,7 +44,19 @@ def test_bars_have_one_for_each_condition_and_escape_names():
     bars = {name.split("<br>")[0]: value for name, value in zip(figure.data[0].y, figure.data[0].x, strict=True)}
     assert bars["the private synthetic texts"] == pytest.approx(100 * found["conditions"]["synthetic"]["top_1"])
     assert "&lt;b&gt;other" in bars
-    assert sum("<br>gap closed: " in name for name in figure.data[0].y) == len(found["gap_closed"])
+    assert [name for name in figure.data[0].y if "<br>of what is left: " in name] == [
+        name for name in figure.data[0].y if name.startswith("the private synthetic texts")
+    ]
+
+
+def test_what_is_left_is_shaded_from_the_best_control_to_private_samples():
+    found = accuracy()
+    (shade,) = accuracy_bars(found).layout.shapes
+    levels = found["conditions"]
+    assert (shade.x0, shade.x1) == (100 * levels["matched_control"]["top_1"], 100 * levels["private"]["top_1"])
+    assert not accuracy_bars(accuracy(private=0.1)).layout.shapes, "nothing is left"
+    without = {**found, "remaining_gap": {}}
+    assert sum("<br>gap closed: " in name for name in accuracy_bars(without).data[0].y) == len(found["gap_closed"])
 
 
 def test_tokens_per_client_hides_rare_sizes():

@@ -85,8 +85,10 @@ def test_first_words_are_the_headline(report):
     sentences = re.findall(r"<p>(.*?)</p>", lead)
     assert sentences[0].startswith("This run protects each of 2,470 clients")
     assert "ε = 1.00" in sentences[1]
-    assert "next-token accuracy" in sentences[2]
-    assert report.index('class="lead"') < report.index("<table")
+    assert sentences[2].startswith("Of what private samples add to the best control")
+    assert "next-token accuracy" in sentences[3]
+    assert report.index('class="lead"') < report.index('class="samples"') < report.index("<figure")
+    assert report.index('class="samples"') < report.index("<table")
 
 
 def test_structure_is_semantic(report):

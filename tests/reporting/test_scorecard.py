@@ -30,7 +30,9 @@ def test_scorecard_is_strict_json_and_starts_with_the_headline():
     text = json.dumps(made, allow_nan=False)
     assert json.loads(text) == made
     assert next(iter(made)) == "headline"
-    assert len(made["headline"]) == 3
+    assert len(made["headline"]) == 4
+    assert made["headline"][2].startswith("Of what private samples add to the best control")
+    assert made["accuracy"]["remaining_gap"].keys() == {"top_1", "cross_entropy"}
     assert made["protection"]["epsilon"] is None
     assert "a metric steered" in made["headline"][1]
 

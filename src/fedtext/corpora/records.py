@@ -79,11 +79,14 @@ def sample_records(records: pd.DataFrame, tokenizer: PreTrainedTokenizerBase, ch
     return samples.assign(index=samples.groupby("client_id").cumcount())[[*SAMPLE_COLUMNS, *own]]
 
 
-def spread_samples(samples: pd.DataFrame, most: int | None) -> pd.DataFrame:
-    """Return at most `most` samples in their order, a random one of every client before a second of any; None: all."""
+def spread_samples(samples: pd.DataFrame, most: int | None, draw: int = 0) -> pd.DataFrame:
+    """Return at most `most` samples in their order, a random one of every client before a second of any; None: all.
+
+    `draw` numbers independent draws.
+    """
     if most is None or len(samples) <= most:
         return samples
-    shuffled = samples.iloc[stream(0, "spread samples").permutation(len(samples))]
+    shuffled = samples.iloc[stream(draw, "spread samples").permutation(len(samples))]
     turns = shuffled.groupby("client_id").cumcount().to_numpy()
     first = shuffled.index[np.argsort(turns, kind="stable")[:most]]
     return samples.loc[np.sort(first)].reset_index(drop=True)

@@ -38,7 +38,7 @@ def compare_scored(
 
     Returns:
         `measures` (names), `conditions` (name -> values, `low` and `high` of the first measure, number of training
-        `texts`) and what `compare_conditions` returns.
+        `texts`) and what `compare_conditions` returns, with the remaining gap by the measures of `beside` too.
     """
     lead, *_ = measures
     table = {}
@@ -53,6 +53,10 @@ def compare_scored(
             **published_figures(one),
         }
     compared = compare_conditions(lead, {name: lead.counts(one) for name, one in scored.items()}, clients)
+    for each in beside:
+        if isinstance(each, PerText) and compared["remaining_gap"]:
+            counts = {name: each.counts(one) for name, one in scored.items()}
+            compared["remaining_gap"][each.name] = remaining_gap(each, counts, clients)
     return {"measures": [each.name for each in measures], "conditions": table, **compared}
 
 
@@ -64,7 +68,8 @@ def compare_conditions(
     Returns:
         `judged`: the condition that an algorithm made. `gains`: name -> reference -> `{estimate, low, high,
         measurable}`, against the public model and the baselines where scored; measurable means that the 95% interval
-        excludes 0. `gap_closed`: name -> `{share, low, high, reason}`.
+        excludes 0. `gap_closed`: name -> `{share, low, high, reason}`. `remaining_gap`: the measure's name -> what
+        `remaining_gap` returns; empty where a baseline or the private text was not scored.
     """
     gains = {
         name: {other: as_document(_difference(counts[name], counts[other], clients)) for other in others}
@@ -74,7 +79,42 @@ def compare_conditions(
     if EPS0.name in counts and PRIVATE.name in counts:
         ends = counts[EPS0.name], counts[PRIVATE.name]
         closed = {name: gap_closed(measure, counts[name], *ends, clients) for name in gap_conditions(counts)}
-    return {"judged": evaluated_condition(counts), "gains": gains, "gap_closed": closed}
+    remaining = remaining_gap(measure, counts, clients)
+    return {
+        "judged": evaluated_condition(counts),
+        "gains": gains,
+        "gap_closed": closed,
+        "remaining_gap": {measure.name: remaining} if remaining else {},
+    }
+
+
+def remaining_gap(
+    measure: PerText, counts: Mapping[str, Counts], clients: Clusters | None = None
+) -> dict[str, Any] | None:
+    """Compute the share of what is left above the best baseline that the judged condition closes.
+
+    It is (m - m_control) / (m_inf - m_control) for the baseline with the best value. All baselines are free of privacy
+    cost, or free once the release is there: what the judged texts add to the best one is what the private text added.
+
+    Returns:
+        `{control, share, low, high, reason}`; None where the judged condition, a baseline or the private text was not
+        scored.
+    """
+    judged, control = evaluated_condition(counts), best_control(measure, {n: _level(c) for n, c in counts.items()})
+    if judged is None or control is None or PRIVATE.name not in counts:
+        return None
+    closed = gap_closed(measure, counts[judged], counts[control], counts[PRIVATE.name], clients)
+    return {"control": control, **closed}
+
+
+def best_control(measure: PerText, levels: Mapping[str, float]) -> str | None:
+    """Return the baseline with the best value of a measure; None if none was scored."""
+    scored = [one.name for one in CONTROLS if one.name in levels]
+    return max(scored, key=lambda name: measure.improvement(levels[name]), default=None)
+
+
+def _level(counts: Counts) -> float:
+    return float(counts.numerator.sum() / counts.denominator.sum())
 
 
 def evaluated_condition(names: Mapping[str, Any] | Sequence[str]) -> str | None:

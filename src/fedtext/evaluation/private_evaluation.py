@@ -71,7 +71,7 @@ from fedtext.evaluation.measures.distances import (
     stddev_of,
 )
 from fedtext.evaluation.measures.measure import PerText
-from fedtext.evaluation.paired import evaluated_condition, gap_conditions, ordered_conditions, pairs
+from fedtext.evaluation.paired import best_control, evaluated_condition, gap_conditions, ordered_conditions, pairs
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.query import Parts, Query
 from fedtext.federation.units import Block
@@ -261,17 +261,17 @@ class ReleasedCounts:
         found = self._interval(weights, 0.0)
         return {**found, "measurable": found["low"] > 0 or found["high"] < 0}
 
-    def share(self, name: str) -> dict[str, Any]:
-        """Return the share of the gap from public model to private text that a condition closes.
+    def share(self, name: str, start: str = EPS0.name) -> dict[str, Any]:
+        """Return the share of the gap from `start`, by default the public model, to private text that is closed.
 
         It is None, with a reason, if there is no gap to close.
         """
-        gap = self.gain(PRIVATE.name, EPS0.name)
+        gap = self.gain(PRIVATE.name, start)
         if gap["low"] <= 0:
             reason = "no gap to close: what training on the private text itself changes is within noise, or a loss"
             return {"share": None, "low": None, "high": None, "reason": reason}
-        share = self.gain(name, EPS0.name)["estimate"] / gap["estimate"]
-        weights = {EPS0.name: 1.0 - share, PRIVATE.name: share}  # of gain - share * gap, whose spread is the share's
+        share = self.gain(name, start)["estimate"] / gap["estimate"]
+        weights = {start: 1.0 - share, PRIVATE.name: share}  # of gain - share * gap, whose spread is the share's
         if name != self.names[0]:
             weights[name] = weights.get(name, 0.0) - 1.0
         residual = self._interval(weights, 0.0)
@@ -305,7 +305,12 @@ def compare_released(released: ReleasedCounts, texts: Mapping[str, int | None], 
     gains = {name: {one: released.gain(name, one) for one in others} for name, others in pairs(names).items()}
     closed = {name: released.share(name) for name in gap_conditions(names)} if PRIVATE.name in names else {}
     table = {name: _level(released.accuracy(name), measure) | {"texts": texts.get(name)} for name in names}
-    compared = {"judged": released.names[0], "gains": gains, "gap_closed": closed}
+    levels = {name: released.accuracy(name)["estimate"] for name in names}
+    control, judged = best_control(measure, levels), released.names[0]
+    remaining = {}
+    if control is not None and PRIVATE.name in names:
+        remaining = {measure.name: {"control": control, **released.share(judged, control)}}
+    compared = {"judged": judged, "gains": gains, "gap_closed": closed, "remaining_gap": remaining}
     return {"measures": [measure.name], "conditions": table, **compared}
 
 

@@ -27,6 +27,12 @@ def share(closed: Mapping[str, Any] | None) -> str:
     return f"{100 * closed['share']:.0f}% ({_ends(closed, SHARE, 0)})"
 
 
+def share_ends(closed: Mapping[str, Any]) -> str:
+    """Format the ends of a share's interval in whole percent: `-3% to 27%`."""
+    ends = _ends(closed, SHARE, 0)
+    return ends if ends == UNKNOWN else " to ".join(f"{end}%" for end in ends.split(" to "))
+
+
 def interval(measure: Measure, ends: Mapping[str, Any]) -> str:
     """Format the ends `low` and `high` of an interval of a measure, without its unit: `0.9 to 1.5`."""
     return _ends(ends, measure.unit, measure.decimals)

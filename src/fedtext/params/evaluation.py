@@ -108,7 +108,9 @@ class Evaluation(Parameters):
 
     `training` is the same for every condition; what it selects, it selects on the condition's own training texts.
     `texts` is the number of these (synthetic and baselines alike). Epsilon = infinity uses the private training samples
-    themselves, at most `private_texts` of them, one of every client before a second of any; None: all.
+    themselves, at most `private_texts` of them, one of every client before a second of any; None: all. Of
+    `private_draws` such draws the median one is reported. `private_curve` are sizes of smaller draws, from which it is
+    read how many private samples a set of texts is worth. A DP evaluation has one draw and no curve.
     `max_eval_samples` limits the held-out samples. `top` are the ranks of top-k accuracy, 1 first, the main measure.
     `measures` names the measures of sets of texts: distances to held-out text, and properties of the texts alone
     (`fedtext.evaluation.measures.known`). `entities` and `questions` are downstream tasks.
@@ -124,6 +126,8 @@ class Evaluation(Parameters):
     untuned: UntunedControl
     texts: int = Field(ge=1)
     private_texts: int | None = Field(ge=1)
+    private_draws: int = Field(ge=1)
+    private_curve: tuple[PositiveInt, ...]
     max_eval_samples: int = Field(ge=10)
     top: tuple[PositiveInt, ...]
     measures: tuple[str, ...]
@@ -138,7 +142,7 @@ class Evaluation(Parameters):
     random_features: int = Field(ge=2, multiple_of=2)
     main_axes: int = Field(ge=1)
 
-    _words = field_validator("top", "measures", mode="before")(words)
+    _words = field_validator("top", "measures", "private_curve", mode="before")(words)
 
     @field_validator("top")
     @classmethod

@@ -74,6 +74,12 @@ class Popri(OfClasses):
         return 1 if self.single_release else self.rounds
 
     @property
+    def written_texts(self) -> int:
+        """Number of texts that are written, of which the synthetic ones are chosen: candidates and final texts."""
+        final = prompts_for(self.synthetic_texts, self.final_responses, self.oversample) * self.final_responses
+        return (self.rounds + 1) * self.prompts * self.responses + final
+
+    @property
     def single_release(self) -> bool:
         """True if one release serves every round."""
         return self.scoring in SINGLE_RELEASE

@@ -68,13 +68,20 @@ class Run(NamedTuple):
         before, after = self.value(measure, start), self.value(measure, end)
         return None if before is None or after is None else measure.improvement(after - before)
 
+    def share_of_what_is_left(self, measure: Measure) -> float | None:
+        """Return the share of what is left above the best baseline; None where it is undefined or was not measured."""
+        found = self.led.get("remaining_gap", {}).get(measure.name)
+        share: float | None = found["share"] if found else None
+        return share
+
 
 def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
     """Compute the whole comparison, ready for JSON.
 
     Returns:
         `corpus`, `seeds`; `measures`: names, the main one first; `entries`: name -> algorithm, params, epsilon,
-        intervals of the `measures`, of the gain over the public model and the gap closed, and curves by round;
+        intervals of the `measures`, of the gain over the public model, the gap closed and the remaining gap closed,
+        and curves by round;
         `conditions`: name -> epsilon and intervals of the `measures`; `claims`; `simulated`: whether any noise came
         from a public seed; `public`: whether the text is, for every run; `fid_sizes`: texts a side of the runs' FIDs.
         At more than one size distances do not compare and are left out.
@@ -204,6 +211,7 @@ def _entry(runs: Sequence[Run], lead: Measure, measures: Sequence[Measure]) -> d
     gains = [run.change(lead, EPS0.name) for run in runs]
     gaps = [run.change(lead, EPS0.name, PRIVATE.name) for run in runs]
     shares = [gain / gap for gain, gap in zip(gains, gaps, strict=True) if gain is not None and gap and gap > 0]
+    left = [share for run in runs if (share := run.share_of_what_is_left(lead)) is not None]
     return {
         "algorithm": runs[0].algorithm,
         "name": runs[0].card["algorithm"],
@@ -216,6 +224,7 @@ def _entry(runs: Sequence[Run], lead: Measure, measures: Sequence[Measure]) -> d
         "gain": _interval(gains),
         # an average of shares only where every seed has a gap to close
         "gap_closed": _interval(shares) if len(shares) == len(runs) else None,
+        "remaining_gap": _interval(left) if len(left) == len(runs) else None,
         "curves": _curves(runs),
     }
 

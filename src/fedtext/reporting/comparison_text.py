@@ -31,27 +31,36 @@ LIMITS = (
 
 
 def table1_head(comparison: Mapping[str, Any]) -> list[str]:
-    """Return the headings of Table 1: three columns for the main measure, one for every other."""
+    """Return the headings of Table 1: up to four columns for the main measure, one for every other."""
     lead, *others = map(measure, comparison["measures"])
     gain = f"{lead.unit.step or 'change'} above {EPS0.label}"
-    of_lead = [f"{lead.noun}{lead.axis}", gain, "gap closed, %"]
+    left = ["of what is left, %"] if _has_remaining_gap(comparison) else []
+    of_lead = [*left, f"{lead.noun}{lead.axis}", gain, "whole gap closed, %"]
     return ["method", "trained on", "ε", *of_lead, *[f"{each.column}{each.axis}" for each in others]]
 
 
 def table1_rows(comparison: Mapping[str, Any]) -> list[list[str]]:
     """Return the rows of Table 1: the conditions without privacy cost, every entry, the private text."""
     lead, *others = map(measure, comparison["measures"])
+    shares = _has_remaining_gap(comparison)
     rows = []
     for name, found in comparison["conditions"].items():
         level, *rest = [_shown(each, found["measures"]) for each in (lead, *others)]
-        rows.append([CONDITIONS[name].title, "", _epsilon(found["epsilon"]), level, "", "", *rest])
+        rows.append(
+            [CONDITIONS[name].title, "", _epsilon(found["epsilon"]), *([""] if shares else []), level, "", "", *rest]
+        )
     for name, entry in comparison["entries"].items():
         level, *rest = [_shown(each, entry["measures"]) for each in (lead, *others)]
         gained = interval(entry["gain"], lead.unit, lead.decimals)
         closed = interval(entry["gap_closed"], SHARE, 0)
+        left = [interval(entry.get("remaining_gap"), SHARE, 0)] if shares else []
         made = CONDITIONS[entry["made"]].label
-        rows.append([name, made, _epsilon(entry["epsilon"]), level, gained, closed, *rest])
+        rows.append([name, made, _epsilon(entry["epsilon"]), *left, level, gained, closed, *rest])
     return rows
+
+
+def _has_remaining_gap(comparison: Mapping[str, Any]) -> bool:
+    return any(entry.get("remaining_gap") for entry in comparison["entries"].values())
 
 
 def claim_rows(comparison: Mapping[str, Any]) -> list[list[str]]:
@@ -116,6 +125,7 @@ def table1_csv(comparison: Mapping[str, Any]) -> str:
     for name, entry in comparison["entries"].items():
         row = {"entry": name, "algorithm": entry["algorithm"], "made": entry["made"], "epsilon": entry["epsilon"]}
         of_lead = {lead: entry["measures"][lead], "gain": entry["gain"], "gap_closed": entry["gap_closed"]}
+        of_lead |= {"remaining_gap": entry.get("remaining_gap")} if _has_remaining_gap(comparison) else {}
         rows.append(row | _columns(of_lead | {other: entry["measures"][other] for other in others}))
     for name, found in comparison["conditions"].items():
         rows.append({"entry": name, **_columns(found["measures"])})

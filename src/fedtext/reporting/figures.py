@@ -20,6 +20,7 @@ from fedtext.evaluation.measures.known import MEASURES, measures_in_document
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.evaluation.wording import count, share, spent
 from fedtext.params.conditions import CONDITIONS, PREFERENCES, Role
+from fedtext.params.conditions import PRIVATE as CEILING
 from fedtext.privacy.disclosure_control import MIN_UNITS, round_counts
 from fedtext.reporting.figure_style import (
     BELOW_SLANTED,
@@ -102,12 +103,16 @@ def whole_step(rounds: int) -> int:
 
 
 def accuracy_bars(accuracy: Mapping[str, Any]) -> Figure:
-    """Draw the main measure of each condition with 95% intervals, and the share of the gap closed."""
+    """Draw the main measure of each condition with 95% intervals, and the share of what is left above the best control.
+
+    What is left is shaded. Without it the shares of the whole gap are shown.
+    """
     from plotly.graph_objects import Bar, Figure
 
     measure, *_ = measures_in_document(accuracy)
     scale = measure.unit.scale
     table, closed = accuracy["conditions"], accuracy["gap_closed"]
+    left = accuracy.get("remaining_gap", {}).get(measure.name)
     names = [*[n for n in CONDITIONS if n in table], *[n for n in table if n not in CONDITIONS]][::-1]
     levels = [table[n][measure.name] for n in names]
     values = [scale * level for level in levels]
@@ -116,6 +121,8 @@ def accuracy_bars(accuracy: Mapping[str, Any]) -> Figure:
     ends = [level if high is None or not np.isfinite(high) else high for level, high in zip(levels, highs, strict=True)]
     errors = [scale * end - value for end, value in zip(ends, values, strict=True)]
     gaps = [f"<br>gap closed: {share(closed[n])}" if n in closed else "" for n in names]
+    if left is not None:
+        gaps = [f"<br>of what is left: {share(left)}" if n == accuracy["judged"] else "" for n in names]
     figure = Figure(
         Bar(
             x=values,
@@ -130,6 +137,9 @@ def accuracy_bars(accuracy: Mapping[str, Any]) -> Figure:
     for y, (level, value, error) in enumerate(zip(levels, values, errors, strict=True)):
         shown = measure.shown(level)
         figure.add_annotation(x=value + error, y=y, text=shown, xanchor="left", xshift=8, showarrow=False)
+    if left is not None and left["share"] is not None:
+        low, high = (scale * table[n][measure.name] for n in (left["control"], CEILING.name))
+        figure.add_vrect(x0=low, x1=high, fillcolor=SYNTHETIC, opacity=0.12, line_width=0, layer="below")
     of_pairs = accuracy["judged"] == PREFERENCES.name
     held_out = "pairs" if of_pairs else "text"
     figure.update_xaxes(title_text=f"{measure.title} on held-out {held_out}{measure.axis}", range=[0, 1.18 * reach])

@@ -25,6 +25,7 @@ WORDS = {
     "on-device model": "the small language model that clients would use; it is trained on the texts, and judged",
     "next-token accuracy": "how often the model's first guess of the next token is right",
     "held-out": "of clients that took no part in anything that was made",
+    "what is left": "what training on private samples adds to the best control",
     "gap closed": "share of the way from the public model to one that is trained on the private text itself",
     "FID": "distance of two sets of texts, by the mean and spread of their embeddings; 0: alike",
     "MMD": "maximum mean discrepancy: distance of two sets of texts by all that a kernel sees; 0: alike",

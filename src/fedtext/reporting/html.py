@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from fedtext.evaluation.wording import count
 from fedtext.params.conditions import CONDITIONS
+from fedtext.reporting.added import added_tables
 from fedtext.reporting.headline import heading
 from fedtext.reporting.page import bullets, figure_html, glossary, page
 from fedtext.reporting.run_facts import facts_table
@@ -27,11 +28,14 @@ from fedtext.system.errors import InputError
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-SAMPLES = 12
+SAMPLES = 10
 
 # name of the figure -> (section, what to see in it)
 FIGURES = {
-    "accuracy": ("accuracy", "Bars are top-1 accuracies, whiskers 95% intervals over held-out clients."),
+    "accuracy": (
+        "accuracy",
+        "Whiskers are 95% intervals over held-out clients. Shaded is what private samples add to the best control.",
+    ),
     "pca_sets": ("distribution", "Where texts fall on a plane of two largest variances."),
     "rounds": ("rounds", "What changed round by round."),
     "pca_rounds": (
@@ -61,12 +65,12 @@ def render_report(
     samples: Sequence[Sample],
     facts: Mapping[str, Any] | None = None,
 ) -> str:
-    """Render the report of a `scorecard`: three sentences, the terms, a figure; then tables, figures, samples, limits.
+    """Render the report of a `scorecard`: first sentences beside ten texts, the terms; then figures, tables, limits.
 
     Args:
         card: What `fedtext.reporting.scorecard.scorecard` returned.
         figures: By the names of `FIGURES`; one that is missing is left out, an unknown name is refused.
-        samples: Released synthetic texts; the first few are shown.
+        samples: Released synthetic texts, drawn at random; the first ten are shown.
         facts: How the run was made (`fedtext.reporting.run_facts`), where that is known.
     """
     unknown = sorted(figures.keys() - FIGURES.keys())
@@ -74,17 +78,19 @@ def render_report(
         raise InputError(f"the report has no place for figure {unknown[0]!r}; it knows {', '.join(FIGURES)}")
     title = heading(CONDITIONS[card["accuracy"]["judged"]].made, card)
     drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
-    sections = _sections(card, drawn, samples) | {"made": ("How it was made", facts_table(facts or {}))}
+    sections = _sections(card, drawn) | {"made": ("How it was made", facts_table(facts or {}))}
     text = " ".join([*card["headline"], *card["notes"], *(body for _, body in sections.values())])
     sections["words"] = ("Words", glossary(text))
-    return page(title, card["headline"], sections, notes=card["notes"], drawn=bool(drawn))
+    beside = _samples(samples, card["synthetic_texts"])
+    return page(title, card["headline"], sections, notes=card["notes"], drawn=bool(drawn), beside=beside)
 
 
-def _sections(
-    card: Mapping[str, Any], drawn: Mapping[str, Markup], samples: Sequence[Sample]
-) -> dict[str, tuple[str, Markup]]:
+def _sections(card: Mapping[str, Any], drawn: Mapping[str, Markup]) -> dict[str, tuple[str, Markup]]:
     tables = {
-        "accuracy": accuracy_table(card["accuracy"]) + published_table(card["accuracy"]) + task_tables(card),
+        "accuracy": added_tables(card["accuracy"])
+        + accuracy_table(card["accuracy"])
+        + published_table(card["accuracy"])
+        + task_tables(card),
         "distribution": distance_table(card["distribution"]) if card["distribution"] else Markup(),
         "texts": texts_table(card["texts"]),
         "privacy": protection_table(card["protection"], card["terms"]["tested"])
@@ -96,7 +102,6 @@ def _sections(
         "distribution": "How near it is to the private text",
         "rounds": "Rounds",
         "texts": "What the texts are like",
-        "samples": "Samples",
         "privacy": "Privacy",
         "cost": "Cost",
         "data": "Held-out data",
@@ -107,7 +112,6 @@ def _sections(
         for name in titles
     }
     bodies = {name: figures[name] + tables.get(name, Markup()) for name in titles}
-    bodies["samples"] = _samples(samples, card["synthetic_texts"])
     bodies["limits"] = bullets(card["limits"])
     return {name: (titles[name], body) for name, body in bodies.items()}
 
@@ -116,7 +120,7 @@ def _samples(samples: Sequence[Sample], total: int) -> Markup:
     shown = [sample for sample in samples if sample.text.strip()][:SAMPLES]
     if not shown:
         return Markup()
-    intro = f"{len(shown)} of the {count(total)} synthetic texts. They are written by the generator and released."
+    intro = f"{count(len(shown))} of the {count(total)} synthetic texts, drawn at random and not picked."
     intro += " Over each stands its class." if any(each.label for each in shown) else ""
     return render("samples", intro=intro, samples=shown)
 

@@ -21,10 +21,15 @@ def page(
     *,
     drawn: bool,
     notes: Sequence[str] = (),
+    beside: Markup | None = None,
 ) -> str:
-    """Render a page; `sections` are id -> (title, body), empty ones left out; `drawn` includes the plotting library."""
+    """Render a page; `sections` are id -> (title, body), empty ones left out; `drawn` includes the plotting library.
+
+    `beside` stands beside the lead, below it on a narrow screen.
+    """
     library = _library() if drawn else None
-    return str(render("page", heading=heading, lead=lead, sections=sections, notes=notes, library=library))
+    given = {"lead": lead, "sections": sections, "notes": notes, "beside": beside or Markup()}
+    return str(render("page", heading=heading, library=library, **given))
 
 
 def figure_html(name: str, figure: Figure, caption: str) -> Markup:

@@ -21,6 +21,7 @@ from fedtext.federation.communication import Cost
 from fedtext.params.conditions import CONTROLS, PRIVATE, SYNTHETIC
 from fedtext.params.privacy import Adjacency
 from fedtext.privacy.assumptions import SIMULATED
+from fedtext.reporting.added import added_sentence
 from fedtext.reporting.glossary import Terms
 from fedtext.reporting.headline import accuracy_sentence, epsilon_sentence, protection_sentence
 
@@ -128,7 +129,12 @@ def scorecard(
     measured = tasks or {}
     guarded = {**protection.model_dump(), "unaccounted": list(_reasons(protection))}
     card = {
-        "headline": [protection_sentence(guarded), epsilon_sentence(guarded), accuracy_sentence(accuracy)],
+        "headline": [
+            protection_sentence(guarded),
+            epsilon_sentence(guarded),
+            *([added] if (added := added_sentence(accuracy)) else []),
+            accuracy_sentence(accuracy),
+        ],
         "notes": terms.notes(),
         "algorithm": algorithm,
         "corpus": corpus,

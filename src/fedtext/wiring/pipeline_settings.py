@@ -61,6 +61,11 @@ class EvaluationVariant(NamedTuple):
         """Whether held-out text is searched for in the training text: no budget protects the owners in that figure."""
         return self.private_control and not self.priced
 
+    @property
+    def draws_private_samples(self) -> bool:
+        """Whether private samples of several sizes and draws are trained on; the median is chosen on exact figures."""
+        return self.private_control and not self.priced
+
 
 class PolicyEvaluation(NamedTuple):
     """The evaluation of policies: by which judge (None: none), beside which others, and by which privacy test."""

@@ -53,6 +53,7 @@ CROSS_ENTROPY = PerText(
     name="cross_entropy",
     title="cross-entropy of the next token",
     noun="cross-entropy",
+    column="cross-entropy",
     direction=Direction.LOWER,
     unit=NATS,
     counts=_nats,

@@ -23,6 +23,7 @@ EVALUATION = Namespace("evaluation")
 SETTINGS = ["params:chunking", "params:evaluation"]
 COPIES = "held_out_copies"  # how much of the held-out text stands in the training text
 CEILING = "private_counts_private"
+DRAWS = "private_counts_draws"  # of private samples, of several sizes
 
 
 def controls_pipeline(settings: Settings) -> Pipeline:
@@ -37,7 +38,7 @@ def controls_pipeline(settings: Settings) -> Pipeline:
             name="embed_test_samples",
         ),
         _scored(EVALUATION, "public_model", conditions.score_public_model, [], ["private_counts_eps0"]),
-        _scored_controls(public, private=form.private_control),
+        _scored_controls(public, private=form.private_control, draws=form.draws_private_samples),
     ]
     if form.counts_copies:
         controls += _copies()
@@ -66,11 +67,14 @@ def _copies() -> list[Node]:
     return [found, counted]
 
 
-def _scored_controls(public: dict[str, str], *, private: bool) -> Node:
+def _scored_controls(public: dict[str, str], *, private: bool, draws: bool) -> Node:
     counts = [f"private_counts_{name}" for name in public]
     if not private:
         return _scored(EVALUATION, "public_texts", conditions.score_texts, list(public.values()), counts)
     texts, counts = ["private_train", *public.values()], [*counts, CEILING]
+    if draws:
+        function = conditions.score_controls_and_draws
+        return _scored(EVALUATION, "controls", function, texts, [*counts, DRAWS], tags=Tag.CONTROL)
     return _scored(EVALUATION, "controls", conditions.score_controls, texts, counts, tags=Tag.CONTROL)
 
 
@@ -107,7 +111,7 @@ def _of_texts(algorithm: Algorithm, settings: Settings) -> Pipeline:
     if form.priced:
         return Pipeline([*scored, *private_evaluation.of_texts(algorithm, form, compared, judged, scores)])
     scored += [downstream.compared(task, place, own, made.downstream(task.name)) for task, own in scores.items()]
-    return Pipeline([*scored, _comparison(algorithm, compared), *_distances(algorithm)])
+    return Pipeline([*scored, _comparison(algorithm, compared, form), *_distances(algorithm)])
 
 
 def _of_model(algorithm: Algorithm, settings: Settings) -> Pipeline:
@@ -123,7 +127,7 @@ def _of_model(algorithm: Algorithm, settings: Settings) -> Pipeline:
     compared = _controls(settings.evaluation) | counts
     if settings.evaluation.priced:
         return Pipeline([scored, *private_evaluation.of_model(algorithm, settings.evaluation, compared)])
-    return Pipeline([scored, _comparison(algorithm, compared)])
+    return Pipeline([scored, _comparison(algorithm, compared, settings.evaluation)])
 
 
 def _of_preferences(algorithm: Algorithm, settings: Settings) -> Pipeline:
@@ -188,14 +192,18 @@ def _scored(
     return place.node(function, inputs, counts, name=f"score_{name}", tags=tags)
 
 
-def _comparison(algorithm: Algorithm, counts: dict[str, str]) -> Node:
+def _comparison(algorithm: Algorithm, counts: dict[str, str], form: EvaluationVariant) -> Node:
     return _place(algorithm).node(
         conditions.compare_accuracies,
-        {"private_test_sample": "private_test_sample", "partition": "params:partition", **counts},
+        {"private_test_sample": "private_test_sample", "partition": "params:partition", **_draws(form), **counts},
         algorithm.outputs.accuracy,
         name="compare_accuracies",
         tags=Tag.HELD_OUT,
     )
+
+
+def _draws(form: EvaluationVariant) -> dict[str, str]:
+    return {"private_draws": DRAWS} if form.draws_private_samples else {}
 
 
 def _distances(algorithm: Algorithm) -> list[Node]:

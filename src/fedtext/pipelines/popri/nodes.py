@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -118,13 +119,40 @@ def match_public_samples(
     return matched_pool(public_samples["text"].tolist(), public_embeddings, released_mean, popri, size)
 
 
-def match_public_control(
-    public_samples: pd.DataFrame, public_embeddings: np.ndarray, released_mean: np.ndarray, popri: Popri
+def write_control_texts(
+    generator: TrainableGenerator, adapter: Path, public_samples: pd.DataFrame, popri: Popri, chunking: Chunking
 ) -> pd.DataFrame:
-    """Select the public samples that match the release best, a baseline at the same privacy cost and size."""
-    size = min(popri.synthetic_texts, len(public_samples))
-    texts = public_samples["text"].tolist()
-    return public_samples.iloc[matched_pool(texts, public_embeddings, released_mean, popri, size)]
+    """Write as many texts of the untuned generator as the public samples are fewer than all that POPri writes.
+
+    Prompts are drawn from all public samples, so no release is read. A control that chose from fewer texts than POPri
+    would make it look better than it is (decision 47).
+    """
+    count = max(popri.written_texts - len(public_samples), 0)
+    prompts = steps.draw_prompts(
+        public_samples, np.arange(len(public_samples)), popri, "control", math.ceil(count / popri.responses)
+    )
+    texts = sampled_texts(generator, adapter, prompts, "control", popri.responses, popri, chunking)
+    usable = (texts["text"] != "") & ~texts["text"].duplicated() & ~texts["text"].isin(public_samples["text"])
+    return texts[usable].head(count).reset_index(drop=True)
+
+
+def match_public_control(
+    public_samples: pd.DataFrame,
+    public_embeddings: np.ndarray,
+    control_texts: pd.DataFrame,
+    control_embeddings: np.ndarray,
+    released_mean: np.ndarray,
+    popri: Popri,
+) -> pd.DataFrame:
+    """Select the public texts that match the release best, out of a pool as large as the synthetic texts' own.
+
+    It is a baseline at the same privacy cost and of the same size.
+    """
+    columns = ["text", "label"]
+    pool = pd.concat([public_samples[columns], control_texts[columns]], ignore_index=True)
+    embeddings = np.concatenate([public_embeddings, control_embeddings])
+    size = min(popri.synthetic_texts, len(pool))
+    return pool.iloc[matched_pool(pool["text"].tolist(), embeddings, released_mean, popri, size)]
 
 
 def all_public_samples(public_samples: pd.DataFrame) -> np.ndarray:

@@ -65,8 +65,23 @@ def _single_release() -> list[Node]:
             name="match_public_samples",
         ),
         POPRI.node(
+            nodes.write_control_texts,
+            ["generator", POPRI("adapter"), "public_samples", PARAMS, "params:chunking"],
+            POPRI("control_texts"),
+            name="write_control_texts",
+        ),
+        POPRI.node(
+            embed_candidates,
+            [POPRI("control_texts"), "encoder"],
+            POPRI("control_embeddings"),
+            name="embed_control_texts",
+        ),
+        POPRI.node(
             nodes.match_public_control,
-            ["public_samples", "public_embeddings", RELEASED, PARAMS],
+            [
+                *("public_samples", "public_embeddings"),
+                *(POPRI("control_texts"), POPRI("control_embeddings"), RELEASED, PARAMS),
+            ],
             Outputs(POPRI.name).matched_public,
             name="match_public_control",
         ),

@@ -23,6 +23,7 @@ from fedtext.reporting.preferences import gap_histogram, preference_scorecard, r
 from fedtext.reporting.scorecard import Distribution, Protection, copies_sentence, epsilon_after, scorecard
 
 LOG = logging.getLogger(__name__)
+SHOWN_SEED = 0  # of the draw of the texts that a report shows
 CORPORA: dict[str, str] = {
     "docstrings": "the docstrings of Python's standard library",
     "table": "a table of texts",
@@ -155,10 +156,9 @@ def write_text_report(
 
 
 def _samples(synthetic: pd.DataFrame) -> list[Sample]:
-    """Return the texts in their order, the first of every class before the second of any."""
-    turn = synthetic.groupby("label", dropna=False).cumcount().argsort(kind="stable")
-    turns = synthetic.iloc[turn.to_numpy()]
-    return [Sample(text, None if pd.isna(label) else label) for text, label in turns[["text", "label"]].to_numpy()]
+    """Return the texts in a random order of a fixed seed, so that nobody picks the ones that are shown."""
+    drawn = synthetic.sample(frac=1, random_state=SHOWN_SEED)
+    return [Sample(text, None if pd.isna(label) else label) for text, label in drawn[["text", "label"]].to_numpy()]
 
 
 def build_preference_scorecard(

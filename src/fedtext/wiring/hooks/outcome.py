@@ -1,4 +1,4 @@
-"""The last lines of a run: the report's three sentences, the total privacy cost on record, and the result's path."""
+"""The last lines of a run: the report's first sentences, the total privacy cost on record, and the result's path."""
 
 from __future__ import annotations
 

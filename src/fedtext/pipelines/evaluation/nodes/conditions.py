@@ -28,6 +28,7 @@ from fedtext.evaluation.measures.known import measured_sets, measures_of_kind
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.evaluation.measures.next_token_accuracy import CROSS_ENTROPY, ranks_of
 from fedtext.evaluation.paired import compare_scored, ordered_conditions
+from fedtext.evaluation.private_samples import draw_private_samples, median_draw, sample_curve, stacked, worth
 from fedtext.evaluation.rounds import Rounds, candidates_of
 from fedtext.evaluation.scoring import evenly_spaced, score_conditions
 from fedtext.evaluation.units import drawn_units
@@ -116,6 +117,26 @@ def score_controls(
     return _scored(on_device, conditions, private_test_sample, chunking, evaluation)
 
 
+def score_controls_and_draws(
+    on_device: LanguageModel,
+    private_test_sample: pd.DataFrame,
+    chunking: Chunking,
+    evaluation: Evaluation,
+    private_train: pd.DataFrame,
+    *texts: pd.DataFrame,
+) -> list[Counts]:
+    """Score the same with several draws of private samples: their median one, and last all of them.
+
+    The choice of the median draw reads every test client's text, so a DP evaluation has one draw.
+    """
+    draws = draw_private_samples(private_train, evaluation)
+    conditions = _as_many(texts, evaluation) | {draw.label: draw.texts for draw in draws}
+    scored = _scored(on_device, conditions, private_test_sample, chunking, evaluation)
+    public, private = scored[: len(texts)], scored[len(texts) :]
+    largest = [one for one, draw in zip(private, draws, strict=True) if draw.size == draws[0].size]
+    return [*public, largest[median_draw(ranks_of(largest[0])[0], largest)], stacked(private)]
+
+
 def _as_many(texts: Sequence[pd.DataFrame], evaluation: Evaluation) -> dict[str, list[str]]:
     """Return `evaluation.texts` texts of each set."""
     return {
@@ -141,13 +162,21 @@ def score_trained_model(
 
 
 def compare_accuracies(
-    private_test_sample: pd.DataFrame, partition: Partition, **conditions: dict[str, np.ndarray]
+    private_test_sample: pd.DataFrame,
+    partition: Partition,
+    private_draws: Counts | None = None,
+    **conditions: Counts,
 ) -> dict[str, Any]:
-    """Compare accuracies of all conditions: their paired differences and the share of the gap closed."""
+    """Compare accuracies of all conditions: paired differences, shares of the gaps closed, worth in private samples."""
     drawn = drawn_units(private_test_sample, partition)
     by_name = {name: conditions[name] for name in ordered_conditions(conditions)}
     ranks = ranks_of(next(iter(by_name.values())))
-    return compare_scored(by_name, ranks, drawn, beside=[CROSS_ENTROPY])
+    found = compare_scored(by_name, ranks, drawn, beside=[CROSS_ENTROPY])
+    if private_draws is None:
+        return found
+    curve = sample_curve(private_draws, (*ranks, CROSS_ENTROPY))
+    levels = {name: own[ranks[0].name] for name, own in found["conditions"].items()}
+    return found | {"private_curve": curve, "worth": worth(ranks[0], curve, levels)}
 
 
 def measure_distances(
