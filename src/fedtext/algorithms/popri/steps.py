@@ -1,8 +1,9 @@
 """POPri's public steps: prompts, scores from the release, preference pairs, loop state, final selection, word guidance.
 
-Word guidance (ours): the final texts' words follow the release, class by class. The generator multiplies the
-probability of each possible next word by a power of the factor by which the word is too rare in written texts
-(`fedtext.embedding.words`). The release thus affects every word, not only the selection among texts.
+Word guidance (ours): words that the generator writes follow the release, class by class. The generator multiplies the
+probability of each possible next word by a power of the factor by which the word is too rare in texts without guidance
+(`fedtext.embedding.words`): the public texts, which are there before the first candidate, or unguided candidates. The
+release thus affects every word, not only the selection among texts.
 """
 
 from __future__ import annotations
@@ -226,6 +227,19 @@ def word_weights(
         tables.append(words.fillna(0.0).rename_axis("word").reset_index().assign(label=popri.classes[c]))
     table = pd.concat(tables, ignore_index=True)
     return table.sort_values(["anywhere", "word"], ascending=[False, True], ignore_index=True)
+
+
+def public_word_weights(
+    public: pd.DataFrame, released: Float[np.ndarray, "class feature"], popri: Popri
+) -> pd.DataFrame:
+    """Compute `word_weights` against the public texts, so that they exist before the first candidate.
+
+    A class is compared with the public texts of that class, and one that no public text has with all of them.
+    """
+    label = label_index(nullable(public["label"]), popri)
+    known = [public[label == c] if (label == c).any() else public for c in range(len(popri.classes))]
+    compared = [texts.assign(label=name) for texts, name in zip(known, popri.classes, strict=True)]
+    return word_weights(pd.concat(compared, ignore_index=True), [], released, popri)
 
 
 def prompt_word_weights(prompts: pd.DataFrame, words: pd.DataFrame, popri: Popri) -> list[WordWeights]:

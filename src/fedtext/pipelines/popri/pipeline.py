@@ -3,17 +3,20 @@
 The graph depends on the scoring mode. With a single release private data are read once, before the rounds, and the
 rounds are post-processing; with ballots every round reads them and charges the ledger.
 
-- Before the rounds: with a single release, private data are read here.
+- Before the rounds: with a single release, private data are read here. Word weights that guide candidates follow from
+  the release and public texts, before the first candidate.
 - The rounds are copies of one round's nodes; each passes adapter, state and (with ballots) ledger to the next.
 - After the rounds come the checkpoint, the synthetic data set and the rounds' figures.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from kedro.pipeline import Node, Pipeline, node
 
 from fedtext.params.conditions import MATCHED_CONTROL
-from fedtext.params.popri import OF_WORDS, SINGLE_RELEASE
+from fedtext.params.popri import OF_WORDS, SINGLE_RELEASE, WITH_CANDIDATES
 from fedtext.pipelines.handover import pipeline as handover
 from fedtext.pipelines.popri import nodes
 from fedtext.pipelines.popri.nodes import embed_candidates
@@ -25,12 +28,21 @@ from fedtext.wiring.unrolling import Namespace, unroll
 POPRI = Namespace("popri")
 PARAMS, PRIVACY = "params:popri", "params:privacy"
 HELD = ("private_enrolment", "private_noise_key")
-POOL, RELEASED = "popri_prompt_pool", "popri_released_mean"
+POOL, RELEASED, WORDS = "popri_prompt_pool", "popri_released_mean", "popri_word_weights"
 
 
-def setup_pipeline(single: bool) -> Pipeline:
-    """Create ledger, adapter 0, first state, prompt pool, and the single release, if there is one."""
-    return Pipeline([*_start(), *(_single_release() if single else [_whole_pool()])])
+@dataclass(frozen=True)
+class Guidance:
+    """What the words of the release guide: the candidates of every round, the final texts, or neither."""
+
+    candidates: bool
+    texts: bool
+
+
+def setup_pipeline(single: bool, guidance: Guidance) -> Pipeline:
+    """Create ledger, adapter 0, first state, prompt pool, and the single release with its word weights, if any."""
+    weights = [_word_weights()] if guidance.candidates else []
+    return Pipeline([*_start(), *([*_single_release(), *weights] if single else [_whole_pool()])])
 
 
 def _start() -> list[Node]:
@@ -72,14 +84,19 @@ def _single_release() -> list[Node]:
     ]
 
 
+def _word_weights() -> Node:
+    """Weigh words before the first candidate, against public samples alone."""
+    return POPRI.node(nodes.weigh_words, ["public_samples", PARAMS, RELEASED], WORDS, name="weigh_words")
+
+
 def _whole_pool() -> Node:
     return POPRI.node(nodes.all_public_samples, "public_samples", POOL, name="all_public_samples")
 
 
-SHARED = ("public_samples", POOL, "generator", "encoder", RELEASED)
+SHARED = ("public_samples", POOL, "generator", "encoder", RELEASED, WORDS)
 
 
-def rounds_pipeline(rounds: int, single: bool, unaccounted: bool) -> Pipeline:
+def rounds_pipeline(rounds: int, single: bool, unaccounted: bool, guidance: Guidance) -> Pipeline:
     """Create all rounds, and the last adapter's candidates, not trained on, if that adapter can be the checkpoint.
 
     With a single release they are scored as well, at no privacy cost; the unaccounted choice reads them itself.
@@ -88,9 +105,9 @@ def rounds_pipeline(rounds: int, single: bool, unaccounted: bool) -> Pipeline:
     first = {"adapter_before": POPRI("adapter"), "state_before": POPRI("state")}
     if not single:
         carried["ledger_before"], first["ledger_before"] = "ledger", POPRI("ledger_open")
-    one_round = Pipeline([*_candidates(), *_judgement(single), _training()])
+    one_round = Pipeline([*_candidates(guidance), *_judgement(single), _training()])
     unrolled = unroll(one_round, rounds=rounds, namespace=POPRI.name, carried=carried, first=first)
-    return unrolled + _last_candidates(rounds, single) if single or unaccounted else unrolled
+    return unrolled + _last_candidates(rounds, single, guidance) if single or unaccounted else unrolled
 
 
 def last_state(rounds: int, single: bool) -> str:
@@ -114,7 +131,10 @@ def candidate_embeddings(rounds: int, single: bool, unaccounted: bool) -> list[s
     return [*POPRI.rounds(rounds, "candidate_embeddings"), *closing]
 
 
-def _candidates() -> list[Node]:
+def _candidates(guidance: Guidance) -> list[Node]:
+    write, words = (
+        (nodes.generate_guided_candidates, [WORDS]) if guidance.candidates else (nodes.generate_candidates, [])
+    )
     return [
         node(
             nodes.draw_prompts,
@@ -123,8 +143,8 @@ def _candidates() -> list[Node]:
             name="draw_prompts",
         ),
         node(
-            nodes.generate_candidates,
-            ["generator", "adapter_before", "prompts", "state_before", PARAMS, "params:chunking"],
+            write,
+            ["generator", "adapter_before", "prompts", "state_before", PARAMS, "params:chunking", *words],
             "candidates",
             name="generate_candidates",
         ),
@@ -178,10 +198,10 @@ def _training() -> Node:
     )
 
 
-def _last_candidates(rounds: int, judged: bool) -> Pipeline:
+def _last_candidates(rounds: int, judged: bool, guidance: Guidance) -> Pipeline:
     """Create the last adapter's candidates, not trained on."""
     before = {f"{name}_before": POPRI.round(rounds, name) for name in ("adapter", "state")}
-    closing = Pipeline([*_candidates(), *(_judgement(single=True) if judged else ())])
+    closing = Pipeline([*_candidates(guidance), *(_judgement(single=True) if judged else ())])
     return Pipeline(
         closing,
         inputs=before | {name: name for name in SHARED if name in closing.inputs()},
@@ -190,15 +210,15 @@ def _last_candidates(rounds: int, judged: bool) -> Pipeline:
     )
 
 
-MADE, CHECKPOINT, WORDS = Outputs(POPRI.name), "popri_checkpoint", "popri_word_weights"
+MADE, CHECKPOINT = Outputs(POPRI.name), "popri_checkpoint"
 
 
-def final_pipeline(rounds: int, single: bool, unaccounted: bool, guided: bool) -> Pipeline:
-    """Create the nodes from the last round to the synthetic data set; `guided`: by the words of the release."""
+def final_pipeline(rounds: int, single: bool, unaccounted: bool, guidance: Guidance) -> Pipeline:
+    """Create the nodes from the last round to the synthetic data set."""
     return Pipeline(
         [
             *(_unaccounted_choice(rounds, single) if unaccounted else _choice(rounds, single)),
-            *(_guided_texts(rounds) if guided else _texts(rounds)),
+            *(_guided_texts(rounds, guidance) if guidance.texts else _texts(rounds)),
             *_synthetic(rounds, single),
             *_records(rounds, single, unaccounted),
         ]
@@ -242,15 +262,16 @@ def _texts(rounds: int) -> list[Node]:
     ]
 
 
-def _guided_texts(rounds: int) -> list[Node]:
-    """Create the texts by the words of the release, as far as all candidates lack them."""
+def _guided_texts(rounds: int, guidance: Guidance) -> list[Node]:
+    """Create the texts by the words of the release, weighed here against all candidates where these are unguided."""
+    weights = POPRI.node(
+        nodes.weigh_words_by_candidates,
+        ["public_samples", PARAMS, RELEASED, *candidates(rounds)],
+        WORDS,
+        name="weigh_words",
+    )
     return [
-        POPRI.node(
-            nodes.weigh_words,
-            ["public_samples", PARAMS, RELEASED, *candidates(rounds)],
-            WORDS,
-            name="weigh_words",
-        ),
+        *([] if guidance.candidates else [weights]),
         POPRI.node(
             nodes.generate_guided_texts,
             [*_prompt_inputs(), WORDS, *_adapters(rounds)],
@@ -320,13 +341,14 @@ def create_pipeline() -> Pipeline:
     """Create POPri for the rounds, the scoring mode and the checkpoint choice of the active parameters."""
     chosen = active_parameters()["popri"]
     rounds, single = active_rounds("popri"), chosen["scoring"] in SINGLE_RELEASE
-    guided = chosen["scoring"] == OF_WORDS and chosen["word_guidance"] > 0
+    texts = chosen["scoring"] == OF_WORDS and chosen["word_guidance"] > 0
+    guidance = Guidance(candidates=texts and chosen["guided"] == WITH_CANDIDATES, texts=texts)
     unaccounted = chosen["checkpoint"] == "fid_on_private_validation"
     return Pipeline(
         [
-            setup_pipeline(single),
-            rounds_pipeline(rounds, single, unaccounted),
-            final_pipeline(rounds, single, unaccounted, guided),
+            setup_pipeline(single, guidance),
+            rounds_pipeline(rounds, single, unaccounted, guidance),
+            final_pipeline(rounds, single, unaccounted, guidance),
         ]
     )
 
