@@ -258,9 +258,7 @@ def _favoured_pairs(
     behind_first, behind_later = torch.zeros(2, len(distinct), width, dtype=torch.long)
     for row, each in enumerate(distinct):
         for previous, words in each.after.items():
-            own = [
-                (token, nats) for word, nats in words.items() for token, goes_on in tokens.get(word, ()) if goes_on
-            ]
+            own = [(token, nats) for word, nats in words.items() for token, goes_on in tokens.get(word, ()) if goes_on]
             if not own:
                 continue
             before = tokens.get(previous, ())

@@ -319,7 +319,9 @@ def generate_guided_texts(
     *adapters: Path,
 ) -> pd.DataFrame:
     """Generate the same texts, with words as frequent as in the release."""
-    return generate_final_texts(guided(generator, prompts, words, popri), prompts, checkpoint, popri, chunking, *adapters)
+    return generate_final_texts(
+        guided(generator, prompts, words, popri), prompts, checkpoint, popri, chunking, *adapters
+    )
 
 
 def select_synthetic(
