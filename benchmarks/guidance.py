@@ -5,7 +5,7 @@
 A seed has one release, and prompts and texts of its own. From each release, `--texts` texts are chosen in every form:
 
 - public: public texts that match the release, out of a pool as large as the guided generator's;
-- tuned: a round of POPri, nothing guided; `final texts guided`: the same round, its final texts guided;
+- tuned: a round of POPri, nothing guided;
 - tuned and guided: the candidates guided as well, from the first one on;
 - guided: the generator without training writes for as many processor seconds as `tuned` took;
 - with pairs: the release's pairs of words guide beside its words.
@@ -24,7 +24,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ CORPORA: dict[str, dict[str, Any]] = {
 }
 NEEDED = ("popri_released_mean", "popri_prompt_pool", "public_embeddings", "private_test")
 PROMPTS, OVERSAMPLE = 12, 1.25  # of the tuned forms, at 8 texts a prompt: half of the main job's
-FORMS = ("tuned", "final texts guided", "tuned and guided", "guided", "guided, with pairs")
+FORMS = ("tuned", "tuned and guided", "guided", "guided, with pairs")
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,19 @@ class Pool:
     table: pd.DataFrame
     embeddings: np.ndarray
     seconds: float
+
+    def save(self, path: Path) -> None:
+        """Write the pool to a directory."""
+        path.mkdir(parents=True, exist_ok=True)
+        np.save(path / "embeddings.npy", self.embeddings)
+        self.table.to_parquet(path / "texts.parquet")
+        (path / "seconds.json").write_text(json.dumps(self.seconds))
+
+    @classmethod
+    def load(cls, path: Path) -> Pool:
+        """Read the pool that `save` wrote."""
+        seconds = json.loads((path / "seconds.json").read_text())
+        return cls(pd.read_parquet(path / "texts.parquet"), np.load(path / "embeddings.npy"), seconds)
 
     def __add__(self, other: Pool) -> Pool:
         return Pool(
@@ -83,9 +96,10 @@ class Pool:
 class Job:
     """The inputs of one seed's job, and POPri's steps on them."""
 
-    def __init__(self, catalog: Any, place: Path) -> None:
+    def __init__(self, catalog: Any, place: Path, texts: int) -> None:
         self.generator, self.encoder = catalog.load("generator"), catalog.load("encoder")
-        self.popri: Popri = catalog.load("params:popri")
+        popri: Popri = catalog.load("params:popri")
+        self.popri = popri.model_copy(update={"synthetic_texts": texts, "oversample": OVERSAMPLE})
         self.chunking = catalog.load("params:chunking")
         self.public, self.public_embeddings = catalog.load("public_samples"), catalog.load("public_embeddings")
         self.prompt_pool, self.released = catalog.load("popri_prompt_pool"), catalog.load("popri_released_mean")
@@ -140,6 +154,13 @@ class Job:
             pool += self.write(untrained, f"untrained {batch}", PROMPTS, words)[1]
         raise AssertionError
 
+    def kept(self, name: str, make: Callable[[], Pool]) -> Pool:
+        """Return the pool of that name, which is made where it is not there yet."""
+        path = self.place / name
+        if not (path / "seconds.json").is_file():
+            make().save(path)
+        return Pool.load(path)
+
     def of_public(self, more: Pool, texts: int) -> Pool:
         """Return as many texts without guidance: the public ones, and more from the same generator."""
         table = self.public[["text"]].assign(label=None)
@@ -154,10 +175,9 @@ class Job:
         return table["text"].iloc[kept].tolist()
 
 
-def job_runs(corpus: str, seed: int, texts: int, out: Path) -> dict[str, Any]:
+def run_parameters(corpus: str, seed: int, out: Path) -> dict[str, Any]:
     """Return the parameters of a seed's run."""
-    popri = {"seed": seed, "synthetic_texts": texts, "oversample": OVERSAMPLE}
-    return {"data_root": str(out / f"{corpus}-{seed}"), "popri": popri, **CORPORA[corpus]}
+    return {"data_root": str(out / f"{corpus}-{seed}"), "popri": {"seed": seed}, **CORPORA[corpus]}
 
 
 def released(parameters: dict[str, Any], like: Path | None) -> None:
@@ -173,19 +193,18 @@ def released(parameters: dict[str, Any], like: Path | None) -> None:
     subprocess.run(asked, cwd=ROOT, env=environment, check=True)
 
 
-def measured(parameters: dict[str, Any]) -> dict[str, dict[str, float]]:
+def measured(parameters: dict[str, Any], texts: int) -> dict[str, dict[str, float]]:
     """Return size, seconds, accuracy and cross-entropy of every form of one seed."""
     with KedroSession.create(runtime_params=parameters) as session:
         catalog = session.load_context().catalog
-        job = Job(catalog, Path(parameters["data_root"]) / "adapters")
+        job = Job(catalog, Path(parameters["data_root"]) / "guidance", texts)
         private, test = catalog.load("private_train"), catalog.load("private_test")["text"].tolist()
         evaluation, on_device = catalog.load("params:evaluation"), catalog.load("on_device")
-    wanted = job.popri.synthetic_texts
     pools, facts = {}, {}
-    for form, pool in written(job, prompts=int(wanted * OVERSAMPLE / 8) + 1):
+    for form, pool in written(job, prompts=int(texts * OVERSAMPLE / 8) + 1):
         print(f"{form}: {len(pool.table)} texts, {pool.seconds:.0f} s", flush=True)
         pools[form], facts[form] = job.chosen(pool), {"pool": len(pool.table), "seconds": pool.seconds}
-    pools["private"] = spread_samples(private, wanted)["text"].tolist()
+    pools["private"] = spread_samples(private, texts)["text"].tolist()
     counted = fine_tune_and_count(on_device, pools, test, evaluation, length=job.chunking.length, seed=job.popri.seed)
     for form, (counts, _) in counted.items():
         found = counts.summary()
@@ -196,16 +215,15 @@ def measured(parameters: dict[str, Any]) -> dict[str, dict[str, float]]:
 def written(job: Job, prompts: int) -> Iterator[tuple[str, Pool]]:
     """Yield the pools of all forms, the control's last."""
     words, with_pairs = job.words(pairs=False), job.words(pairs=True)
-    adapter, rounds = job.round(None)
-    tuned = rounds + job.write(adapter, "final", prompts, None)[1]
+    tuned = job.kept("tuned", lambda: job.tuned(None, None, prompts))
     yield "tuned", tuned
-    yield "final texts guided", rounds + job.write(adapter, "final", prompts, words)[1]
-    yield "tuned and guided", job.tuned(words, words, prompts)
-    guided = job.untrained(words, seconds=tuned.seconds)
+    guided = job.kept("guided", lambda: job.untrained(words, seconds=tuned.seconds))
     yield "guided", guided
-    yield "guided, with pairs", job.untrained(with_pairs, texts=len(guided.table))
+    yield "guided, with pairs", job.kept("pairs", lambda: job.untrained(with_pairs, texts=len(guided.table)))
+    yield "tuned and guided", job.kept("both", lambda: job.tuned(words, words, prompts))
     missing = max(len(guided.table) - len(job.public), 8)
-    yield "public", job.of_public(job.untrained(None, texts=missing), len(guided.table))
+    more = job.kept("more", lambda: job.untrained(None, texts=missing))
+    yield "public", job.of_public(more, len(guided.table))
 
 
 def table(found: dict[str, list[dict[str, dict[str, float]]]]) -> Iterator[str]:
@@ -230,19 +248,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=list(CORPORA))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--texts", type=int, default=200)
+    parser.add_argument("--texts", type=int, default=100)
     parser.add_argument("--out", type=Path, default=ROOT / "build/guidance")
     chosen = parser.parse_args()
     bootstrap_project(ROOT)
     out, found = chosen.out.resolve(), {}
     for seed in chosen.seeds:
         for corpus in chosen.corpora:
-            parameters = job_runs(corpus, seed, chosen.texts, out)
+            parameters = run_parameters(corpus, seed, out)
             kept = Path(parameters["data_root"]) / "guidance.json"
             if not kept.is_file():
                 first = out / f"{corpus}-{chosen.seeds[0]}"
                 released(parameters, first if seed != chosen.seeds[0] else None)
-                kept.write_text(json.dumps(measured(parameters), indent=1))
+                kept.write_text(json.dumps(measured(parameters, chosen.texts), indent=1))
             found.setdefault(corpus, []).append(json.loads(kept.read_text()))
             print("\n".join(table(found)), flush=True)
 

@@ -112,8 +112,19 @@ GREETED = [  # every greeting of the list, and messages whose first word only be
     *("Monsieur Jean Luc Dupont.", "Salut à vous tous.", "Liebe Frau Anna Schmidt.", "Lieber Herr Karl Schmidt."),
     *("Sehr geehrter Herr Schmidt.", "Guten Tag, Frau Schmidt.", "Guten Morgen, Frau Schmidt.", "Hallo an euch alle."),
     *("Guten Abend, Frau Schmidt.", "Уважаемая Анна Петровна Иванова.", "Здравствуйте, дорогая Анна Петровна."),
-    *("Привет всем нашим друзьям.", "Приветствую всех наших друзей.", "السلام عليكم ورحمة الله.", "مرحبا بكم جميعا هنا."),
-    *("عزيزي السيد أحمد علي.", "尊敬的张先生，您好！", "亲爱的艾米丽约翰！", "您好，张先生和李！", "你好，张先生和李！"),
+    *(
+        "Привет всем нашим друзьям.",
+        "Приветствую всех наших друзей.",
+        "السلام عليكم ورحمة الله.",
+        "مرحبا بكم جميعا هنا.",
+    ),
+    *(
+        "عزيزي السيد أحمد علي.",
+        "尊敬的张先生，您好！",
+        "亲爱的艾米丽约翰！",
+        "您好，张先生和李！",
+        "你好，张先生和李！",
+    ),
 ]
 NOT_GREETED = [
     *("His order is late.", "Hiking boots are too small.", "Hi-fi set does not play.", "Highly disappointed with it."),
@@ -121,7 +132,12 @@ NOT_GREETED = [
     *("Hellofresh box came open.", "Good days are rare here.", "Goodbye to this bank.", "Holanda ganó el partido."),
     *("Caramel sauce was too sweet.", "Carousel broke after a day.", "Carolina has lost her card."),
     *("Card is blocked since Monday.", "Estimación del precio es falsa.", "Gentileza no les falta nunca."),
-    *("Cherry cake was dry.", "Cherche ma carte depuis lundi.", "Salute was a poor film.", "Salutary lesson for us all."),
+    *(
+        "Cherry cake was dry.",
+        "Cherche ma carte depuis lundi.",
+        "Salute was a poor film.",
+        "Salutary lesson for us all.",
+    ),
     *("Madames at the desk were rude.", "Lieberman broke my lamp today.", "Lieferung ist noch nicht da."),
     *("Halloween costume was too small.", "Olárez perdió su tarjeta hoy.", "Prezado-me de ser cliente aqui."),
     *("Приветливый персонал и чистый зал.", "Уваж не помог мне совсем.", "عزيزة المنال هذه البطاقة."),

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from fedtext.generation.phrases import OF_THE_TEXT, addresses_the_user, saying, starting_with, whole_words
 from fedtext.generation.sentences import ends_a_sentence
 
-
 FEWEST_WORDS, FEWEST_LETTERS = 4, 8  # letters, in scripts that put no spaces between words
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")

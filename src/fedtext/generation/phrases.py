@@ -16,7 +16,7 @@ def starting_with(*phrases: str) -> re.Pattern[str]:
 
 
 def whole_words(*phrases: str) -> str:
-    """Return the phrases as one phrase that no longer word begins with: "hi" is in "Hi all", not in "His" or "Hi-fi"."""
+    """Return a pattern of the phrases as whole words: "hi" is in "Hi all", and not in "His" or "Hi-fi"."""
     return rf"(?:{'|'.join(phrases)})(?!\w|['’-]\w)"
 
 

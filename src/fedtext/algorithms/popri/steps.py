@@ -215,7 +215,8 @@ def word_weights(
         popri: Classes, and how words are hashed.
 
     Returns:
-        Columns `word`, `anywhere`, `first` and `label`; words with the largest gain first.
+        Columns `word`, `previous`, `anywhere`, `first` and `label`; the largest gains first. With a `previous` word,
+        `anywhere` is what the pair adds where the word stands behind it.
     """
     texts, scoring = written[written["text"] != ""], single_release(popri)
     label, seed = label_index(nullable(texts["label"]), popri), scoring.word_seed(popri)
@@ -224,9 +225,18 @@ def word_weights(
         own = texts["text"][label == c].tolist()
         weights = word_excess(scoring.of_words(mean, popri), own, known, seed=seed)
         words = pd.DataFrame({"anywhere": pd.Series(weights.anywhere), "first": pd.Series(weights.first)}, dtype=float)
-        tables.append(words.fillna(0.0).rename_axis("word").reset_index().assign(label=popri.classes[c]))
-    table = pd.concat(tables, ignore_index=True)
-    return table.sort_values(["anywhere", "word"], ascending=[False, True], ignore_index=True)
+        alone = words.fillna(0.0).rename_axis("word").reset_index().assign(previous=None)
+        tables.append(pd.concat([alone, _pair_rows(weights)], ignore_index=True).assign(label=popri.classes[c]))
+    table = pd.concat(tables, ignore_index=True)[["word", "previous", "anywhere", "first", "label"]]
+    order = table.assign(pair=table["previous"].fillna("")).sort_values(
+        ["anywhere", "word", "pair"], ascending=[False, True, True]
+    )
+    return table.loc[order.index].reset_index(drop=True)
+
+
+def _pair_rows(weights: WordWeights) -> pd.DataFrame:
+    rows = [(word, previous, nats, 0.0) for previous, words in weights.after.items() for word, nats in words.items()]
+    return pd.DataFrame(rows, columns=["word", "previous", "anywhere", "first"])
 
 
 def public_word_weights(
@@ -243,19 +253,20 @@ def public_word_weights(
 
 
 def prompt_word_weights(prompts: pd.DataFrame, words: pd.DataFrame, popri: Popri) -> list[WordWeights]:
-    """Return the word weights of each prompt: those of its class, times `popri.word_guidance`."""
+    """Return the weights of each prompt: those of its class, times `popri.word_guidance` and `popri.pair_guidance`."""
     if popri.word_guidance == 0:
         return []
     labels = nullable(words["label"])
-    by_class = {
-        label: _weights(words[[one == label for one in labels]], popri.word_guidance) for label in dict.fromkeys(labels)
-    }
+    by_class = {label: _weights(words[[one == label for one in labels]], popri) for label in dict.fromkeys(labels)}
     return [by_class.get(label, WordWeights()) for label in nullable(prompts["label"])]
 
 
-def _weights(words: pd.DataFrame, strength: float) -> WordWeights:
-    anywhere, first = (
-        {word: strength * nats for word, nats in zip(words["word"], words[place], strict=True)}
-        for place in ("anywhere", "first")
-    )
-    return WordWeights(anywhere, first)
+def _weights(words: pd.DataFrame, popri: Popri) -> WordWeights:
+    weights = WordWeights({}, {}, {})
+    rows = zip(words["word"], nullable(words["previous"]), words["anywhere"], words["first"], strict=True)
+    for word, previous, anywhere, first in rows:
+        if previous is None:
+            weights.anywhere[word], weights.first[word] = popri.word_guidance * anywhere, popri.word_guidance * first
+        elif popri.pair_guidance > 0:
+            weights.after.setdefault(previous, {})[word] = popri.pair_guidance * anywhere
+    return weights
