@@ -262,11 +262,13 @@ def prompt_word_weights(prompts: pd.DataFrame, words: pd.DataFrame, popri: Popri
 
 
 def _weights(words: pd.DataFrame, popri: Popri) -> WordWeights:
-    weights = WordWeights({}, {}, {})
+    at_all: dict[str, float] = {}
+    at_first: dict[str, float] = {}
+    after: dict[str, dict[str, float]] = {}
     rows = zip(words["word"], nullable(words["previous"]), words["anywhere"], words["first"], strict=True)
     for word, previous, anywhere, first in rows:
         if previous is None:
-            weights.anywhere[word], weights.first[word] = popri.word_guidance * anywhere, popri.word_guidance * first
+            at_all[word], at_first[word] = popri.word_guidance * anywhere, popri.word_guidance * first
         elif popri.pair_guidance > 0:
-            weights.after.setdefault(previous, {})[word] = popri.pair_guidance * anywhere
-    return weights
+            after.setdefault(previous, {})[word] = popri.pair_guidance * anywhere
+    return WordWeights(at_all, at_first, after)
