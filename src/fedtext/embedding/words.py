@@ -14,8 +14,8 @@ Word weights (ours). The release holds the noisy mean of the private texts' sign
 same mean of written texts is due to words that are too rare in the written texts. A bucket does not tell its words
 apart, so the excess is shared among them in proportion to their frequency in the written texts: each word's frequency
 is to change by the same factor. The factor is a posterior mean under a normal error, whose size is that of most
-buckets, and a normal prior. Noise alone therefore changes almost no weight. All of this is post-processing of the
-release and has no privacy cost.
+buckets, and a normal prior. Noise alone therefore changes almost no weight. Pairs of words are weighed in the same
+way. All of this is post-processing of the release and has no privacy cost.
 """
 
 from __future__ import annotations
