@@ -208,5 +208,18 @@ def test_a_line_s_end_is_left_to_the_model() -> None:
     assert not {"\n", ""} & weights(mean_features(lines), WRITTEN, known=lines).anywhere.keys()
 
 
+def test_a_pair_is_weighed_by_itself_and_known_if_enough_texts_have_it() -> None:
+    written, private = ["the cup is full", "the pot is full"] * 40, ["the cup is empty", "the cup was full"] * 40
+    found = weights(mean_features(private), written, known=private[:SEEN]).after
+    assert found["the"]["cup"] > 0.3
+    assert found["the"]["pot"] < -0.3
+    assert found["is"]["full"] < -0.3
+    assert "empty" not in found["is"], "in fewer texts than SEEN"
+    assert "" not in found, "a text's beginning has weights of its own"
+    assert "\n" not in {
+        word for words in weights(mean_features(["a\nb"] * 9), ["a\nb"] * 9).after.values() for word in words
+    }
+
+
 def test_nothing_written_says_nothing() -> None:
     assert weights(mean_features(WRITTEN), []) == WordWeights()

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
-from fedtext.generation.messages import is_whole_message, without_greeting
+from fedtext.generation.cleaning import is_legible
+from fedtext.generation.messages import GREETING, is_whole_message, without_greeting
 from tests.real_data import shared
 
 SUPPORT = "messages that customers send to the support desk of an online shop"
@@ -97,3 +100,80 @@ def test_of_texts_that_a_person_has_labelled_none_that_is_usable_goes_and_many_b
     assert dropped.count("usable") == 0
     assert dropped.count("no") >= 0.85 * len(dropped)
     assert dropped.count("no") >= 0.25 * [one["label"] for one in unfiltered].count("no")
+
+
+GREETED = [  # every greeting of the list, and messages whose first word only begins like it
+    *("Dear Ann.", "Hi there, all of you.", "Hello to you, Ann.", "Hey Ann and Ben.", "Good morning, dear Ann."),
+    *("Good afternoon, dear Ann.", "Good evening, dear Ann.", "Good day, my dear Ann.", "Greetings to you all."),
+    *("To whom it may concern.", "Ladies and gentlemen of Rome.", "Hola, mi querida Ana.", "Estimada señora Ana Ruiz."),
+    *("Querido amigo José Ruiz.", "Olá, minha amiga Ana.", "Prezados senhores do banco.", "Cara signora Anna Rossi."),
+    *("Caro signor Carlo Rossi.", "Ciao a tutti voi.", "Gentile signora Anna Rossi.", "Bonjour à vous tous."),
+    *("Bonsoir à vous tous.", "Cher Monsieur Jean Dupont.", "Chère Madame Anne Dupont.", "Madame et Monsieur Dupont."),
+    *("Monsieur Jean Luc Dupont.", "Salut à vous tous.", "Liebe Frau Anna Schmidt.", "Lieber Herr Karl Schmidt."),
+    *("Sehr geehrter Herr Schmidt.", "Guten Tag, Frau Schmidt.", "Guten Morgen, Frau Schmidt.", "Hallo an euch alle."),
+    *("Guten Abend, Frau Schmidt.", "Уважаемая Анна Петровна Иванова.", "Здравствуйте, дорогая Анна Петровна."),
+    *(
+        "Привет всем нашим друзьям.",
+        "Приветствую всех наших друзей.",
+        "السلام عليكم ورحمة الله.",
+        "مرحبا بكم جميعا هنا.",
+    ),
+    *(
+        "عزيزي السيد أحمد علي.",
+        "尊敬的张先生，您好！",
+        "亲爱的艾米丽约翰！",
+        "您好，张先生和李！",
+        "你好，张先生和李！",
+    ),
+]
+NOT_GREETED = [
+    *("His order is late.", "Hiking boots are too small.", "Hi-fi set does not play.", "Highly disappointed with it."),
+    *("Dearth of parts stops me.", "Dearly bought and soon broken.", "Heyday of this shop is gone."),
+    *("Hellofresh box came open.", "Good days are rare here.", "Goodbye to this bank.", "Holanda ganó el partido."),
+    *("Caramel sauce was too sweet.", "Carousel broke after a day.", "Carolina has lost her card."),
+    *("Card is blocked since Monday.", "Estimación del precio es falsa.", "Gentileza no les falta nunca."),
+    *(
+        "Cherry cake was dry.",
+        "Cherche ma carte depuis lundi.",
+        "Salute was a poor film.",
+        "Salutary lesson for us all.",
+    ),
+    *("Madames at the desk were rude.", "Lieberman broke my lamp today.", "Lieferung ist noch nicht da."),
+    *("Halloween costume was too small.", "Olárez perdió su tarjeta hoy.", "Prezado-me de ser cliente aqui."),
+    *("Приветливый персонал и чистый зал.", "Уваж не помог мне совсем.", "عزيزة المنال هذه البطاقة."),
+    *("مرحباتكم لم تصل بعد اليوم.", "您好，我的订单三个星期还没有到。", "你好像没有给我寄出这个包裹。"),
+    *("你好，我的卡在哪里？", "Dear me, where is my card?", "مرحبا، أين بطاقتي الجديدة الآن؟"),
+]
+
+
+@pytest.mark.parametrize("text", GREETED)
+def test_a_greeting_alone_is_dropped_in_any_language(text: str) -> None:
+    assert not is_whole_message(text, None)
+
+
+@pytest.mark.parametrize("text", NOT_GREETED)
+def test_a_word_that_begins_like_a_greeting_greets_nobody(text: str) -> None:
+    assert is_whole_message(text, None)
+    assert without_greeting(f"{text}\nMore.") == f"{text}\nMore."
+
+
+@given(word=st.from_regex(r"[a-zäéо]{1,6}", fullmatch=True), greeting=st.sampled_from(["Hi", "Dear", "Hola", "Salut"]))
+def test_no_greeting_is_found_in_a_longer_word(word: str, greeting: str) -> None:
+    longer = f"{greeting}{word}".casefold()
+    assume(longer not in {"hiya", "dears", "salut"})
+    assert not GREETING.match(f"{greeting}{word} is late today.") or GREETING.fullmatch(longer)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "As a language model I cannot know where my card is.",
+        "As an AI I have no card of my own.",
+        "SmolLM2 has lost the card that I was sent.",
+        "Sure! Why was my card declined twice today?",
+        "Here is a message about my lost card.",
+    ],
+)
+def test_talk_to_the_user_is_dropped_by_the_filter_of_messages_and_by_that_of_all_texts(text: str) -> None:
+    assert not is_whole_message(text, None)
+    assert not is_legible(text)

@@ -87,7 +87,7 @@ def piece(tokenizer: Any, token: int) -> str:
 def test_logits_of_a_padded_vocabulary_are_left_alone(tokenizer) -> None:
     favoured = favoured_tokens([FAVOURED], 1, tokenizer, len(tokenizer), torch.device("cpu"))
     logits = torch.zeros(2, len(tokenizer) + 8)
-    favoured.added_to(logits, torch.tensor([0, 0]), step=1)
+    favoured.added_to(logits, torch.tensor([0, 0]), torch.zeros(2, 1, dtype=torch.long))
     assert logits.sum() == 120.0
     assert not logits[:, len(tokenizer) :].any()
 
@@ -95,3 +95,37 @@ def test_logits_of_a_padded_vocabulary_are_left_alone(tokenizer) -> None:
 def test_a_wrong_number_of_weights_is_refused(model, tokenizer) -> None:
     with pytest.raises(ValueError, match=r"3 word weights for 2 prompts: give one for all, or one for each"):
         written(model, tokenizer, [FAVOURED] * 3)
+
+
+PAIRED = WordWeights(after={"value": {"samples": 60.0}, "samples": {"of": 60.0}, "of": {"samples": 60.0}})
+CHAIN = ["value", *["samples", "of"] * 5, "samples"]
+
+
+def test_a_pair_weighs_where_its_first_word_is_the_token_before(model, tokenizer) -> None:
+    begins = WordWeights(first={"value": 60.0}, after=PAIRED.after)
+    for text in chain.from_iterable(written(model, tokenizer, [begins])):
+        assert text.split() == CHAIN
+
+
+def test_pairs_are_each_prompt_s_own_whatever_the_batches(model, tokenizer) -> None:
+    words = [WordWeights(first={"value": 60.0}, after=PAIRED.after), WordWeights(first={"value": 60.0})]
+    for batch_size in (3, 256):
+        mine, others = written(model, tokenizer, words, batch_size=batch_size)
+        assert [text.split() for text in mine] == [CHAIN] * 3
+        assert all(text.split()[:2] != ["value", "samples"] for text in others)
+
+
+def test_a_pair_of_words_that_are_no_tokens_changes_nothing(model, tokenizer) -> None:
+    plain = written(model, tokenizer, [])
+    assert written(model, tokenizer, [WordWeights(after={"nowhere": {"value": 60.0}})]) == plain
+    assert written(model, tokenizer, [WordWeights(after={"value": {"nowhere": 60.0}})]) == plain
+
+
+def test_a_continuation_of_a_word_is_no_first_word_of_a_pair_but_a_response_s_first_token_is(tokenizer) -> None:
+    favoured = favoured_tokens([PAIRED], 1, tokenizer, len(tokenizer), torch.device("cpu"))
+    token = tokenizer.convert_tokens_to_ids("samples")  # without a space it continues a word, or begins the response
+    follows = tokenizer.convert_tokens_to_ids("Ġof")
+    for others, wanted in ((0, 60.0), (1, 0.0)):
+        before = torch.tensor([[*[0] * others, token]])
+        logits = favoured.added_to(torch.zeros(1, len(tokenizer)), torch.tensor([0]), before)
+        assert logits[0, follows] == wanted

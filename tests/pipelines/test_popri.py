@@ -168,18 +168,23 @@ def test_no_pairs_leave_the_adapter_as_it_is(run_popri: Run, monkeypatch: pytest
     assert made["popri.round_03.adapter"] == "adapter"
 
 
-def test_words_are_weighed_only_where_they_guide(run_popri: Run) -> None:
-    """The generator that writes the final texts is told what the table says, each prompt its class's words."""
+@pytest.mark.parametrize(("guided", "writers"), [("texts", ["final"]), ("candidates_and_texts", ["rounds", "final"])])
+def test_words_are_weighed_only_where_they_guide(run_popri: Run, guided: str, writers: list[str]) -> None:
+    """The generator that writes is told what the table says, each prompt its class's words; candidates from the first on."""
     told: list[list[WordWeights]] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Talker, "with_word_weights", lambda self, words: (told.append(list(words)), self)[1])
-        guided = run_popri(scoring="witness_words", labels=("tea", "rum"), word_guidance=0.5)
+        made = run_popri(scoring="witness_words", labels=("tea", "rum"), word_guidance=0.5, guided=guided)
         assert "popri_word_weights" not in run_popri(scoring="witness_words", word_guidance=0.0)
         assert "popri_word_weights" not in run_popri(scoring="witness_rff", word_guidance=0.5)
-    (words,), prompts, table = told, guided["popri.final_prompts"], guided["popri_word_weights"]
-    for weights, label in zip(words, prompts["label"], strict=True):
-        own = table[table["label"] == label]
-        assert weights.anywhere == dict(zip(own["word"], 0.5 * own["anywhere"], strict=True))
+    rounds = [made[f"popri.{stage}.prompts"] for stage in ("round_01", "round_02", "round_03", "closing")]
+    prompts = [*(rounds if "rounds" in writers else []), made["popri.final_prompts"]]
+    table = made["popri_word_weights"]
+    assert len(told) == len(prompts)
+    for words, asked in zip(told, prompts, strict=True):
+        for weights, label in zip(words, asked["label"], strict=True):
+            own = table[(table["label"] == label) & table["previous"].isna()]
+            assert weights.anywhere == dict(zip(own["word"], 0.5 * own["anywhere"], strict=True))
     assert set(table["label"]) == {"tea", "rum"}
     assert not table["word"].str.contains("secret").any(), "the private word"
 

@@ -14,8 +14,8 @@ Word weights (ours). The release holds the noisy mean of the private texts' sign
 same mean of written texts is due to words that are too rare in the written texts. A bucket does not tell its words
 apart, so the excess is shared among them in proportion to their frequency in the written texts: each word's frequency
 is to change by the same factor. The factor is a posterior mean under a normal error, whose size is that of most
-buckets, and a normal prior. Noise alone therefore changes almost no weight. All of this is post-processing of the
-release and has no privacy cost.
+buckets, and a normal prior. Noise alone therefore changes almost no weight. Pairs of words are weighed in the same
+way. All of this is post-processing of the release and has no privacy cost.
 """
 
 from __future__ import annotations
@@ -113,7 +113,6 @@ MOST = 1.5  # nats: a word becomes at most four and a half times as frequent, or
 TYPICAL = 0.7  # prior standard deviation of the relative change of a word's frequency
 UNSEEN = 0.25  # in errors: added to every bucket's frequency for words that the written texts lack
 EXACT = 1e-9  # smallest error
-WHITE = re.compile(r"\s")
 NORMAL = 1.4826  # ratio of a normal distribution's standard deviation to its median absolute deviation
 
 
@@ -134,7 +133,7 @@ def word_excess(
         seed: Seed of the release's hash.
 
     Returns:
-        Weights in nats of the words anywhere in a text, and as its first word.
+        Weights in nats of the words anywhere in a text, as its first word, and behind another word.
     """
     buckets = len(released)
     if not texts:
@@ -145,13 +144,23 @@ def word_excess(
     there = _unsigned(texts, buckets, seed) + UNSEEN * error
     prior = (TYPICAL * there) ** 2
     share = prior / (prior + error**2) * missing / there
-    words = sorted(_seen([*texts, *known]))
+    words, pairs = (sorted(grams) for grams in _seen([*texts, *known]))
     anywhere = _logs(words, share, seed)
     first = _logs([beginning_with(word) for word in words], share, seed)
     return WordWeights(
         {word: log for word, log in zip(words, anywhere, strict=True) if log},
         {word: log for word, log in zip(words, anywhere + first, strict=True) if log},
+        _by_previous(pairs, _logs(pairs, share, seed)),
     )
+
+
+def _by_previous(pairs: Sequence[str], logs: Float[np.ndarray, " gram"]) -> dict[str, dict[str, float]]:
+    after: dict[str, dict[str, float]] = {}
+    for pair, log in zip(pairs, logs, strict=True):
+        previous, word = pair.split(" ")
+        if log:
+            after.setdefault(previous, {})[word] = log
+    return after
 
 
 def _logs(grams: Sequence[str], share: Float[np.ndarray, " bucket"], seed: int) -> Float[np.ndarray, " gram"]:
@@ -172,11 +181,12 @@ def _unsigned(texts: Sequence[str], buckets: int, seed: int) -> Float[np.ndarray
     return total / len(texts)
 
 
-def _seen(texts: Sequence[str]) -> list[str]:
-    """Return the words and punctuation that occur in at least `SEEN` texts, without word pairs and line ends.
+def _seen(texts: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the words and punctuation that occur in at least `SEEN` texts, and pairs of them, without line ends.
 
     Private lines may end because they are full, a model's lines because a paragraph ends. A weight on line ends would
     produce headings and lists where a sentence should go on.
     """
-    counts = Counter(gram for text in texts for gram in gram_counts(text) if not WHITE.search(gram))
-    return [word for word, count in counts.items() if count >= SEEN]
+    counts = Counter(gram for text in texts for gram in gram_counts(text) if "\n" not in gram)
+    seen = [gram for gram, count in counts.items() if count >= SEEN and not gram.startswith(beginning_with(""))]
+    return [gram for gram in seen if " " not in gram], [gram for gram in seen if " " in gram]

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fedtext.generation.messages import is_whole_message, repeated_runs
+from fedtext.generation.phrases import addresses_the_user
 from fedtext.generation.prompt_forms import PromptForm
 from fedtext.generation.sentences import to_last_sentence, whole_sentences
 
@@ -54,10 +55,6 @@ def _script(letter: str) -> str:
 
 HELD_KEY = re.compile(r"(\S)\1{5}")  # the same mark six times running
 GAP = re.compile(r"(?<!\w)(?:\[[a-z'’ ]+\]|\{[a-z'’ ]+\}|<[a-z'’ ]+>)", re.I)  # "Dear [Your Name]"
-TALK = re.compile(r"\s*(sure[,!]|(here (is|are)|here's|certainly|of course|i'm sorry|i am sorry|as an ai)\b)", re.I)
-SELF = re.compile(
-    r"\bSmolLM|\bHugging Face\b|\bas an AI\b|\blanguage model\b"
-)  # the model speaks of itself, or to itself
 WORD = re.compile(r"[^\W_]+")  # of a name in code, each of its words
 PHRASE = 3  # words
 LOOP = 0.2  # share of a text's phrases that stood in it before
@@ -73,8 +70,7 @@ def is_legible(text: str) -> bool:
     """Return whether a text has a word, and has no repeated character, placeholder, talk to the user or loop."""
     if not WORD.search(text):
         return False
-    talk = TALK.match(text) or SELF.search(text)
-    return not (talk or HELD_KEY.search(text) or GAP.search(text) or repeated_share(text) > LOOP)
+    return not (addresses_the_user(text) or HELD_KEY.search(text) or GAP.search(text) or repeated_share(text) > LOOP)
 
 
 def repeated_share(text: str) -> float:

@@ -364,7 +364,8 @@ def decode(
         branches, logits = start(model, ids, real, total // len(ids), most)
         for step in range(most):
             if favoured is not None:
-                logits = favoured.added_to(logits, branches.responses // (total // len(ids)), step)
+                prompt, written = branches.responses // (total // len(ids)), tokens[branches.responses, :step]
+                logits = favoured.added_to(logits, prompt, written)
             if repetition_penalty > 1 and step:
                 logits = penalised(logits, tokens[branches.responses, :step], repetition_penalty)
             if never_first is not None and step == 0:

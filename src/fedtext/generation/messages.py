@@ -12,42 +12,30 @@ import unicodedata
 import zlib
 from collections.abc import Sequence
 
+from fedtext.generation.phrases import OF_THE_TEXT, addresses_the_user, saying, starting_with, whole_words
 from fedtext.generation.sentences import ends_a_sentence
-
-
-def saying(*phrases: str) -> re.Pattern[str]:
-    """Return a pattern that finds any of the phrases, as whole words, ignoring case."""
-    return re.compile(rf"\b(?:{'|'.join(phrases)})\b", re.IGNORECASE)
-
-
-def starting_with(*phrases: str) -> re.Pattern[str]:
-    """Return a pattern that matches a text that starts with any of the phrases."""
-    return re.compile(rf"\s*(?:{'|'.join(phrases)})", re.IGNORECASE)
-
 
 FEWEST_WORDS, FEWEST_LETTERS = 4, 8  # letters, in scripts that put no spaces between words
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 GREETING = starting_with(
-    *("dear", "hi", "hello", "hey", "good (?:morning|afternoon|evening|day)", "greetings", "to whom", "ladies and"),
-    *("hola", "estimad[oa]s?", "querid[oa]s?", "olá", "prezad[oa]s?", "car[oa]", "ciao", "gentile"),
-    *("bonjour", "bonsoir", "chère?", "madame", "monsieur", "salut"),
-    *("liebe[rs]?", "sehr geehrte[rs]?", "guten (?:tag|morgen|abend)", "hallo"),
-    *(r"уважаем\w+", "здравствуйте", "привет", "您好", "你好", "尊敬的", "亲爱的", "السلام", "مرحبا", r"عزيز\w*"),
+    whole_words(
+        *("dear", "hi", "hello", "hey", "good (?:morning|afternoon|evening|day)", "greetings", "to whom", "ladies and"),
+        *("hola", "estimad[oa]s?", "querid[oa]s?", "olá", "prezad[oa]s?", "car[oa]", "ciao", "gentile"),
+        *("bonjour", "bonsoir", "cher|chère", "madame", "monsieur", "salut"),
+        *("liebe[rs]?", "sehr geehrte[rs]?", "guten (?:tag|morgen|abend)", "hallo"),
+        *(r"уважаем\w+", "здравствуйте", "привет(?:ствую)?", "السلام", "مرحبا", r"عزيز(?:ي|تي|نا|تنا)?"),
+    ),
+    *("您好", "你好", "尊敬的", "亲爱的"),  # a name follows without a space
 )
 SHORT_GREETING, NAME = 7, 3  # words; a longer line has content
+SHORT_GREETING_LETTERS = 9  # where no spaces part words
+ASKS = re.compile("[?？؟]")
 GAP = re.compile(
     r"\[[^\]\n]{1,40}\]|\{[^}\n]{1,40}\}|<[^>\n]{1,40}>|【[^】\n]{1,40}】|〔[^〕\n]{1,40}〕|［[^］\n]{1,40}］"
     r"|\b[^\W\d_]+_[^\W\d]\w*|\bX{2,}\b|_{3,}|\.{6,}"
 )
 LISTED = re.compile(r"^\s*(?:\d+[.)、]\s|[-*•‣◦▪]\s|#{1,6}\s|[A-D][.)]\s)|\*\*|```|[:：]\s*$", re.MULTILINE)
-KINDS = "(?:message|text|note|review|post|email|letter|example|paragraph|question|abstract)"
-TALK = saying(
-    f"(?:this|the (?:above|following)) {KINDS} (?:is|was|should|provides|shows|describes|highlights|captures)",
-    "here(?:'s| is| are) (?:a|an|one|the|my|some)",
-    f"(?:sample|example) {KINDS}s?",
-    *("smollm", "language model", "as an ai", "please write"),
-)
 FIRM = saying(
     "we (?:sincerely )?apologi[sz]e",
     "our (?:(?:valued|current|new) )?(?:customers?|clients?|team|staff|website|store|company|products?|menu)",
@@ -83,7 +71,8 @@ def is_whole_message(text: str, description: str | None) -> bool:
         or _is_greeting(text)
         or GAP.search(text)
         or LISTED.search(text)
-        or TALK.search(text)
+        or addresses_the_user(text)
+        or OF_THE_TEXT.search(text)
         or (description and FROM_PEOPLE.search(description) and FIRM.search(text))
         or NAME_ALONE.match(text)
         or len(SCRIPT.findall(text)) > 1
@@ -99,7 +88,7 @@ def without_greeting(text: str) -> str:
     words = WORD.findall(first)
     ends = first.rstrip().endswith((",", ":", "，", "：", "،"))
     named = ends and 0 < len(words) <= NAME and all(word[0].isupper() for word in words)  # "Emily Johnson,"
-    greets = bool(GREETING.match(first)) and len(words) <= SHORT_GREETING and (ends or bool(line_end))
+    greets = _is_greeting(first) and (ends or bool(line_end))
     return rest.lstrip() if greets or named else text
 
 
@@ -117,7 +106,12 @@ def _is_short(text: str) -> bool:
 
 
 def _is_greeting(text: str) -> bool:
-    return bool(GREETING.match(text)) and len(WORD.findall(text)) <= SHORT_GREETING and "?" not in text
+    """Return whether a text starts with a greeting, has no room for more and asks nothing."""
+    if SPACELESS.search(text):
+        short = sum(map(str.isalpha, text)) <= SHORT_GREETING_LETTERS
+    else:
+        short = len(WORD.findall(text)) <= SHORT_GREETING
+    return short and bool(GREETING.match(text)) and not ASKS.search(text)
 
 
 def _lacks_prose(text: str) -> bool:

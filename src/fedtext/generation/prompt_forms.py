@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, cast
 
-from fedtext.generation.messages import starting_with, without_greeting
+from fedtext.generation.messages import without_greeting
+from fedtext.generation.phrases import starting_with
 from fedtext.models.generator import Framing
 from fedtext.params.generation import NAME, TEXT, TOPIC, PromptName, Sampler
 from fedtext.params.task import in_words

@@ -2,15 +2,16 @@
 
 Word weights are added to the logits of tokens that are a whole word. A token is a whole word if it begins one (a space
 before it, as tokenizers mark it) and spells all of it; punctuation or a line end needs no space. Words of several
-tokens have no weight, since their first tokens begin other words too.
+tokens have no weight, since their first tokens begin other words too. A pair of words adds to the logit of its second
+word where the token before is its first word.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jaxtyping import Bool, Float, Int
@@ -153,6 +154,35 @@ SPACES = ("Ġ", "▁")  # how byte-level and SentencePiece tokenizers write the 
 
 
 @dataclass(frozen=True)
+class FavouredPairs:
+    """Additive logits of tokens that stand behind certain tokens, as lists; list 0 is empty.
+
+    Attributes:
+        behind_first: The list of each token that a response begins with, by row of the word weights.
+        behind_later: The same for tokens at later places, where a token without a space continues a word.
+        token: The tokens of each list, filled up with token 0.
+        nats: Their additive logits, filled up with 0.
+    """
+
+    behind_first: Int[Tensor, "row token"]
+    behind_later: Int[Tensor, "row token"]
+    token: Int[Tensor, "list place"]
+    nats: Float[Tensor, "list place"]
+
+    def added_to(
+        self,
+        logits: Float[Tensor, "branch token"],
+        row: Int[Tensor, " branch"],
+        previous: Int[Tensor, " branch"],
+        step: int,
+    ) -> Float[Tensor, "branch token"]:
+        """Add to the logits of the token at `step` of responses whose last token is `previous`, in place."""
+        behind = self.behind_first if step == 1 else self.behind_later
+        chosen = behind[row, previous]
+        return logits.scatter_add_(1, self.token[chosen], self.nats[chosen].to(logits.dtype))
+
+
+@dataclass(frozen=True)
 class FavouredTokens:
     """Additive logits, one row for each distinct set of word weights.
 
@@ -160,23 +190,34 @@ class FavouredTokens:
         first: For a response's first token.
         later: For every later token.
         row: The row of each prompt.
+        pairs: For tokens behind certain others; None without any.
     """
 
     first: Float[Tensor, "row token"]
     later: Float[Tensor, "row token"]
     row: Int[Tensor, " prompt"]
+    pairs: FavouredPairs | None = None
 
     def of_prompts(self, prompts: Sequence[int]) -> FavouredTokens:
         """Return the same for some of the prompts, in this order."""
-        return FavouredTokens(self.first, self.later, self.row[list(prompts)])
+        return replace(self, row=self.row[list(prompts)])
 
     def added_to(
-        self, logits: Float[Tensor, "branch token"], prompt: Int[Tensor, " branch"], step: int
+        self,
+        logits: Float[Tensor, "branch token"],
+        prompt: Int[Tensor, " branch"],
+        written: Int[Tensor, "branch step"],
     ) -> Float[Tensor, "branch token"]:
-        """Add to the logits of responses to these prompts at a step, in place; a model's unused last logits stay."""
+        """Add to the logits of responses to these prompts, behind the tokens written so far, in place.
+
+        A model's unused last logits stay.
+        """
+        step = written.shape[1]
         table = self.later if step else self.first
         weights = table if len(table) == 1 else table[self.row[prompt]]
         logits[:, : table.shape[1]] += weights
+        if step and self.pairs is not None:
+            return self.pairs.added_to(logits, self.row[prompt], written[:, -1], step)
         return logits
 
 
@@ -190,7 +231,7 @@ def favoured_tokens(
     """
     import torch
 
-    if not any(each.anywhere or each.first for each in weights):
+    if not any(each.anywhere or each.first or each.after for each in weights):
         return None
     if len(weights) not in (1, prompts):
         raise InputError(f"{len(weights)} word weights for {prompts} prompts: give one for all, or one for each")
@@ -204,7 +245,34 @@ def favoured_tokens(
         for word, nats in each.anywhere.items():
             later[row, [token for token, goes_on in tokens.get(word, ()) if goes_on]] = nats
     of_prompt = torch.tensor(rows if len(rows) == prompts else rows * prompts, device=device)
-    return FavouredTokens(first.to(device), later.to(device), of_prompt)
+    pairs = _favoured_pairs(distinct, tokens, width, device)
+    return FavouredTokens(first.to(device), later.to(device), of_prompt, pairs)
+
+
+def _favoured_pairs(
+    distinct: Sequence[WordWeights], tokens: Mapping[str, Sequence[tuple[int, bool]]], width: int, device: torch.device
+) -> FavouredPairs | None:
+    import torch
+
+    lists: list[list[tuple[int, float]]] = [[]]
+    behind_first, behind_later = torch.zeros(2, len(distinct), width, dtype=torch.long)
+    for row, each in enumerate(distinct):
+        for previous, words in each.after.items():
+            own = [(token, nats) for word, nats in words.items() for token, goes_on in tokens.get(word, ()) if goes_on]
+            if not own:
+                continue
+            before = tokens.get(previous, ())
+            behind_first[row, [token for token, _ in before]] = len(lists)
+            behind_later[row, [token for token, goes_on in before if goes_on]] = len(lists)
+            lists.append(own)
+    longest = max(map(len, lists))
+    if not longest:
+        return None
+    filled = torch.tensor([[*own, *[(0, 0.0)] * (longest - len(own))] for own in lists], dtype=torch.float64)
+    token, nats = filled.unbind(-1)
+    return FavouredPairs(
+        behind_first.to(device), behind_later.to(device), token.long().to(device), nats.float().to(device)
+    )
 
 
 def _number(weights: WordWeights, distinct: list[WordWeights]) -> int:

@@ -74,10 +74,12 @@ class WordWeights:
     Attributes:
         anywhere: Bias wherever the word stands.
         first: Bias where a text begins with the word.
+        after: By a word, the additional bias of words that stand directly behind it.
     """
 
     anywhere: Mapping[str, float] = field(default_factory=dict)
     first: Mapping[str, float] = field(default_factory=dict)
+    after: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @runtime_checkable

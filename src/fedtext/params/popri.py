@@ -23,6 +23,8 @@ Scoring = Literal[
 ]
 CheckpointChoice = Literal["last", "released_score", "fid_on_private_validation"]
 OF_WORDS: Scoring = "witness_words"
+Guided = Literal["candidates_and_texts", "texts"]
+WITH_CANDIDATES: Guided = "candidates_and_texts"
 SINGLE_RELEASE: frozenset[str] = frozenset({"mean_embedding", "witness_linear", "witness_rff", "witness_words"})
 
 
@@ -34,11 +36,12 @@ class Popri(OfClasses):
     holds the records; it requires `privacy.unit: record` and `privacy.aggregation: trusted`.
 
     `prompt_pool: matched` takes the few-shot examples from the public samples nearest to the single release
-    (post-processing), `random` from all of them as in the paper. Scoring `witness_words` has three more parameters:
-    words are hashed into `word_buckets` buckets, `word_share` is their share of a text's norm, and `word_guidance` is
-    how closely the final texts' words follow the release (`fedtext.algorithms.popri.steps`). `oversample` times
-    `synthetic_texts` texts are generated at the end, `final_responses` a prompt, and the subset that matches the
-    release best is kept.
+    (post-processing), `random` from all of them as in the paper. Scoring `witness_words` has five more parameters:
+    words are hashed into `word_buckets` buckets, `word_share` is their share of a text's norm, `word_guidance` and
+    `pair_guidance` are how closely generated words and pairs of words follow the release (without the first there is no
+    second), and `guided` is where: in the candidates of every round and the final texts, or in the final texts only
+    (`fedtext.algorithms.popri.steps`). `oversample` times `synthetic_texts` texts are generated at the end,
+    `final_responses` a prompt, and the subset that matches the release best is kept.
     """
 
     group = "popri"
@@ -59,6 +62,8 @@ class Popri(OfClasses):
     word_buckets: int = Field(ge=2, le=1 << 20)
     word_share: float = Field(gt=0, lt=1)
     word_guidance: float = Field(ge=0)
+    pair_guidance: float = Field(ge=0)
+    guided: Guided
     checkpoint: CheckpointChoice
     patience: int | None = Field(ge=1)
     synthetic_texts: int = Field(ge=1)

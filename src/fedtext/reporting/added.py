@@ -13,9 +13,9 @@ from markupsafe import Markup
 
 from fedtext.evaluation.measures.known import measure, measures_in_document
 from fedtext.evaluation.measures.measure import ABSENT, Measure, PerText
+from fedtext.evaluation.wording import UNKNOWN, count, share, share_ends
 from fedtext.params.conditions import CONDITIONS, PRIVATE
 from fedtext.reporting.tables import table
-from fedtext.reporting.wording import UNKNOWN, count, share, share_ends
 
 
 def added_sentence(accuracy: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ from fedtext.algorithms.popri.steps import (
     next_state,
     preference_pairs,
     prompt_word_weights,
+    public_word_weights,
     released_score,
     score_by_release,
     stopped_early,
@@ -302,6 +303,8 @@ def table(texts: list[str], label: list[str | None] | None = None) -> pd.DataFra
 def test_the_release_s_words_come_first_and_the_written_ones_last() -> None:
     mean = released([text.replace("This is", "Fill") for text in WRITTEN if text])
     found = word_weights(table(WRITTEN), ["Fill it", "Fill that", "Fill up"], mean[None], PLAIN)
+    pairs, found = found[found["previous"].notna()], found[found["previous"].isna()]
+    assert {"this is", "is the"} == set((pairs["previous"] + " " + pairs["word"]).iloc[-2:])
     assert found["word"].iloc[0] == "fill"
     assert {"this", "is"} == set(found["word"].iloc[-2:])
     assert found["label"].isna().all()
@@ -313,7 +316,8 @@ def test_the_same_words_whatever_share_of_the_norm_they_have() -> None:
         parameters = popri(**WORDS, word_share=share)
         mean = released([text.replace("This is", "Fill") for text in WRITTEN if text], parameters)
         known = ["Fill it", "Fill that", "Fill up"]
-        found = word_weights(table(WRITTEN), known, mean[None], parameters).set_index("word")["anywhere"]
+        found = word_weights(table(WRITTEN), known, mean[None], parameters)
+        found = found[found["previous"].isna()].set_index("word")["anywhere"]
         assert found["fill"] == pytest.approx(1.5)
 
 
@@ -322,7 +326,8 @@ def test_each_class_has_words_of_its_own() -> None:
     means = np.stack(
         [released([text.replace("cup", name) for text in WRITTEN if text], LABELLED) for name in ("cup", "keg")]
     )
-    found = word_weights(both, ["keg one", "keg two", "keg six"], means, LABELLED)
+    table_of_both = word_weights(both, ["keg one", "keg two", "keg six"], means, LABELLED)
+    found = table_of_both[table_of_both["previous"].isna()]
     rum = found[found["label"] == "rum"].set_index("word")["anywhere"]
     tea = found[found["label"] == "tea"].set_index("word")["anywhere"]
     assert rum["keg"] > 0.5
@@ -335,11 +340,33 @@ def test_each_class_has_words_of_its_own() -> None:
     assert second.anywhere.get("keg", 0.0) == tea.get("keg", 0.0)
 
 
+def test_the_public_texts_of_a_class_are_compared_with_its_release_and_all_where_it_has_none() -> None:
+    tea, other = ["Make the tea", "Pour the tea"] * 9, ["Sell the hat", "Fold the hat"] * 9
+    public = table(tea + other, ["tea"] * len(tea) + [None] * len(other))
+    means = np.stack([released(tea, LABELLED), released(tea, LABELLED)])
+    found = public_word_weights(public, means, LABELLED)
+    weights = {
+        label: found[(found["label"] == label) & found["previous"].isna()].set_index("word")["anywhere"]
+        for label in ("tea", "rum")
+    }
+    assert weights["tea"].abs().max() < 0.01, "its own texts have its words"
+    assert "hat" not in weights["tea"]
+    assert weights["rum"]["tea"] > 0.3
+    assert weights["rum"]["hat"] < -0.3
+
+
 def test_strength_multiplies_and_none_favours_nothing() -> None:
-    words = pd.DataFrame({"word": ["fill"], "anywhere": [1.0], "first": [2.0], "label": [None]})
+    words = pd.DataFrame(
+        {"word": ["fill", "it"], "previous": [None, "fill"], "anywhere": [1.0, 3.0], "first": [2.0, 0.0], "label": None}
+    )
     prompts = pd.DataFrame({"prompt": ["a", "b"], "label": [None, None]})
-    half = popri(**{**WORDS, "word_guidance": 0.5})
-    assert prompt_word_weights(prompts, words, half) == [WordWeights({"fill": 0.5}, {"fill": 1.0})] * 2
+    half = popri(**{**WORDS, "word_guidance": 0.5, "pair_guidance": 2.0})
+    assert (
+        prompt_word_weights(prompts, words, half)
+        == [WordWeights({"fill": 0.5}, {"fill": 1.0}, {"fill": {"it": 6.0}})] * 2
+    )
+    alone = popri(**{**WORDS, "word_guidance": 0.5, "pair_guidance": 0.0})
+    assert prompt_word_weights(prompts, words, alone) == [WordWeights({"fill": 0.5}, {"fill": 1.0})] * 2
     assert prompt_word_weights(prompts, words, popri(**{**WORDS, "word_guidance": 0.0})) == []
 
 

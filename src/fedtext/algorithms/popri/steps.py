@@ -1,8 +1,9 @@
 """POPri's public steps: prompts, scores from the release, preference pairs, loop state, final selection, word guidance.
 
-Word guidance (ours): the final texts' words follow the release, class by class. The generator multiplies the
-probability of each possible next word by a power of the factor by which the word is too rare in written texts
-(`fedtext.embedding.words`). The release thus affects every word, not only the selection among texts.
+Word guidance (ours): words that the generator writes follow the release, class by class. The generator multiplies the
+probability of each possible next word by a power of the factor by which the word is too rare in texts without guidance
+(`fedtext.embedding.words`): the public texts, which are there before the first candidate, or unguided candidates. The
+release thus affects every word, not only the selection among texts.
 """
 
 from __future__ import annotations
@@ -214,7 +215,8 @@ def word_weights(
         popri: Classes, and how words are hashed.
 
     Returns:
-        Columns `word`, `anywhere`, `first` and `label`; words with the largest gain first.
+        Columns `word`, `previous`, `anywhere`, `first` and `label`; the largest gains first. With a `previous` word,
+        `anywhere` is what the pair adds where the word stands behind it.
     """
     texts, scoring = written[written["text"] != ""], single_release(popri)
     label, seed = label_index(nullable(texts["label"]), popri), scoring.word_seed(popri)
@@ -223,25 +225,50 @@ def word_weights(
         own = texts["text"][label == c].tolist()
         weights = word_excess(scoring.of_words(mean, popri), own, known, seed=seed)
         words = pd.DataFrame({"anywhere": pd.Series(weights.anywhere), "first": pd.Series(weights.first)}, dtype=float)
-        tables.append(words.fillna(0.0).rename_axis("word").reset_index().assign(label=popri.classes[c]))
-    table = pd.concat(tables, ignore_index=True)
-    return table.sort_values(["anywhere", "word"], ascending=[False, True], ignore_index=True)
+        alone = words.fillna(0.0).rename_axis("word").reset_index().assign(previous=None)
+        tables.append(pd.concat([alone, _pair_rows(weights)], ignore_index=True).assign(label=popri.classes[c]))
+    table = pd.concat(tables, ignore_index=True)[["word", "previous", "anywhere", "first", "label"]]
+    order = table.assign(pair=table["previous"].fillna("")).sort_values(
+        ["anywhere", "word", "pair"], ascending=[False, True, True]
+    )
+    return table.loc[order.index].reset_index(drop=True)
+
+
+def _pair_rows(weights: WordWeights) -> pd.DataFrame:
+    rows = [(word, previous, nats, 0.0) for previous, words in weights.after.items() for word, nats in words.items()]
+    return pd.DataFrame(rows, columns=["word", "previous", "anywhere", "first"])
+
+
+def public_word_weights(
+    public: pd.DataFrame, released: Float[np.ndarray, "class feature"], popri: Popri
+) -> pd.DataFrame:
+    """Compute `word_weights` against the public texts, so that they exist before the first candidate.
+
+    A class is compared with the public texts of that class, and one that no public text has with all of them.
+    """
+    label = label_index(nullable(public["label"]), popri)
+    known = [public[label == c] if (label == c).any() else public for c in range(len(popri.classes))]
+    compared = [texts.assign(label=name) for texts, name in zip(known, popri.classes, strict=True)]
+    return word_weights(pd.concat(compared, ignore_index=True), [], released, popri)
 
 
 def prompt_word_weights(prompts: pd.DataFrame, words: pd.DataFrame, popri: Popri) -> list[WordWeights]:
-    """Return the word weights of each prompt: those of its class, times `popri.word_guidance`."""
+    """Return the weights of each prompt: those of its class, times `popri.word_guidance` and `popri.pair_guidance`."""
     if popri.word_guidance == 0:
         return []
     labels = nullable(words["label"])
-    by_class = {
-        label: _weights(words[[one == label for one in labels]], popri.word_guidance) for label in dict.fromkeys(labels)
-    }
+    by_class = {label: _weights(words[[one == label for one in labels]], popri) for label in dict.fromkeys(labels)}
     return [by_class.get(label, WordWeights()) for label in nullable(prompts["label"])]
 
 
-def _weights(words: pd.DataFrame, strength: float) -> WordWeights:
-    anywhere, first = (
-        {word: strength * nats for word, nats in zip(words["word"], words[place], strict=True)}
-        for place in ("anywhere", "first")
-    )
-    return WordWeights(anywhere, first)
+def _weights(words: pd.DataFrame, popri: Popri) -> WordWeights:
+    at_all: dict[str, float] = {}
+    at_first: dict[str, float] = {}
+    after: dict[str, dict[str, float]] = {}
+    rows = zip(words["word"], nullable(words["previous"]), words["anywhere"], words["first"], strict=True)
+    for word, previous, anywhere, first in rows:
+        if previous is None:
+            at_all[word], at_first[word] = popri.word_guidance * anywhere, popri.word_guidance * first
+        elif popri.pair_guidance > 0:
+            after.setdefault(previous, {})[word] = popri.pair_guidance * anywhere
+    return WordWeights(at_all, at_first, after)

@@ -29,6 +29,7 @@ from fedtext.algorithms.popri.steps import (
     matched_pool,
     next_state,
     prompt_word_weights,
+    public_word_weights,
     word_weights,
 )
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
@@ -186,6 +187,19 @@ def generate_candidates(
     return sampled_texts(generator, adapter, prompts, f"round {state['round'] + 1}", popri.responses, popri, chunking)
 
 
+def generate_guided_candidates(
+    generator: TrainableGenerator,
+    adapter: Path,
+    prompts: pd.DataFrame,
+    state: State,
+    popri: Popri,
+    chunking: Chunking,
+    words: pd.DataFrame,
+) -> pd.DataFrame:
+    """Generate the same number of candidates, with words as frequent as in the release."""
+    return generate_candidates(guided(generator, prompts, words, popri), adapter, prompts, state, popri, chunking)
+
+
 def score_candidates(
     private_embeddings: dict[str, np.ndarray],
     private_enrolment: dict[str, np.ndarray],
@@ -303,12 +317,24 @@ def generate_final_texts(
     )
 
 
-def weigh_words(
+def weigh_words(public_samples: pd.DataFrame, popri: Popri, released_mean: np.ndarray) -> pd.DataFrame:
+    """Compute each word's weight: how much more frequent it is in the release than in the public samples."""
+    return public_word_weights(public_samples, released_mean, popri)
+
+
+def weigh_words_by_candidates(
     public_samples: pd.DataFrame, popri: Popri, released_mean: np.ndarray, *candidates: pd.DataFrame
 ) -> pd.DataFrame:
-    """Compute each word's weight: how much more frequent it is in the release than in all adapters' candidates."""
+    """Compute each word's weight: how much more frequent it is in the release than in all unguided candidates."""
     written = pd.concat(candidates, ignore_index=True)
     return word_weights(written, public_samples["text"].tolist(), released_mean, popri)
+
+
+def guided(
+    generator: TrainableGenerator, prompts: pd.DataFrame, words: pd.DataFrame, popri: Popri
+) -> TrainableGenerator:
+    """Return the generator with the word weights of each prompt's class."""
+    return generator.with_word_weights(prompt_word_weights(prompts, words, popri))
 
 
 def generate_guided_texts(
@@ -321,8 +347,9 @@ def generate_guided_texts(
     *adapters: Path,
 ) -> pd.DataFrame:
     """Generate the same texts, with words as frequent as in the release."""
-    guided = generator.with_word_weights(prompt_word_weights(prompts, words, popri))
-    return generate_final_texts(guided, prompts, checkpoint, popri, chunking, *adapters)
+    return generate_final_texts(
+        guided(generator, prompts, words, popri), prompts, checkpoint, popri, chunking, *adapters
+    )
 
 
 def select_synthetic(

@@ -3,18 +3,21 @@
 The graph depends on the scoring mode. With a single release private data are read once, before the rounds, and the
 rounds are post-processing; with ballots every round reads them and charges the ledger.
 
-- Before the rounds: with a single release, private data are read here.
+- Before the rounds: with a single release, private data are read here. Word weights that guide candidates follow from
+  the release and public texts, before the first candidate.
 - The rounds are copies of one round's nodes; each passes adapter, state and (with ballots) ledger to the next.
 - After the rounds come the checkpoint, the synthetic data set and the rounds' figures.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from kedro.pipeline import Node, Pipeline, node
 
 from fedtext.algorithms.popri.checkpoints import Checkpoints
 from fedtext.params.conditions import MATCHED_CONTROL
-from fedtext.params.popri import OF_WORDS, SINGLE_RELEASE
+from fedtext.params.popri import OF_WORDS, SINGLE_RELEASE, WITH_CANDIDATES
 from fedtext.pipelines.outputs import pipeline as outputs
 from fedtext.pipelines.popri import nodes
 from fedtext.pipelines.popri.nodes import embed_candidates
@@ -26,12 +29,21 @@ from fedtext.wiring.unrolling import Namespace, unroll
 POPRI = Namespace("popri")
 PARAMS, PRIVACY = "params:popri", "params:privacy"
 HELD = ("private_enrolment", "private_noise_key")
-POOL, RELEASED = "popri_prompt_pool", "popri_released_mean"
+POOL, RELEASED, WORDS = "popri_prompt_pool", "popri_released_mean", "popri_word_weights"
 
 
-def setup_pipeline(single: bool) -> Pipeline:
-    """Create ledger, adapter 0, first state, prompt pool, and the single release, if there is one."""
-    return Pipeline([*_start(), *(_single_release() if single else [_whole_pool()])])
+@dataclass(frozen=True)
+class Guidance:
+    """What the words of the release guide: the candidates of every round, the final texts, or neither."""
+
+    candidates: bool
+    texts: bool
+
+
+def setup_pipeline(single: bool, guidance: Guidance) -> Pipeline:
+    """Create ledger, adapter 0, first state, prompt pool, and the single release with its word weights, if any."""
+    weights = [_word_weights()] if guidance.candidates else []
+    return Pipeline([*_start(), *([*_single_release(), *weights] if single else [_whole_pool()])])
 
 
 def _start() -> list[Node]:
@@ -88,14 +100,19 @@ def _single_release() -> list[Node]:
     ]
 
 
+def _word_weights() -> Node:
+    """Weigh words before the first candidate, against public samples alone."""
+    return POPRI.node(nodes.weigh_words, ["public_samples", PARAMS, RELEASED], WORDS, name="weigh_words")
+
+
 def _whole_pool() -> Node:
     return POPRI.node(nodes.all_public_samples, "public_samples", POOL, name="all_public_samples")
 
 
-SHARED = ("public_samples", POOL, "generator", "encoder", RELEASED)
+SHARED = ("public_samples", POOL, "generator", "encoder", RELEASED, WORDS)
 
 
-def rounds_pipeline(made: Checkpoints) -> Pipeline:
+def rounds_pipeline(made: Checkpoints, guidance: Guidance) -> Pipeline:
     """Create all rounds, and the last adapter's candidates, not trained on, if that adapter can be the checkpoint.
 
     With a single release they are scored as well, at no privacy cost; the unaccounted choice reads them itself.
@@ -105,9 +122,9 @@ def rounds_pipeline(made: Checkpoints) -> Pipeline:
     first = {"adapter_before": POPRI("adapter"), "state_before": POPRI("state")}
     if not single:
         carried["ledger_before"], first["ledger_before"] = "ledger", POPRI("ledger_open")
-    one_round = Pipeline([*_candidates(), *_judgement(single), _training()])
+    one_round = Pipeline([*_candidates(guidance), *_judgement(single), _training()])
     unrolled = unroll(one_round, rounds=made.rounds, namespace=POPRI.name, carried=carried, first=first)
-    return unrolled + _last_candidates(made) if made.last_writes else unrolled
+    return unrolled + _last_candidates(made, guidance) if made.last_writes else unrolled
 
 
 def last_state(made: Checkpoints) -> str:
@@ -126,7 +143,10 @@ def of_each_adapter(made: Checkpoints, dataset: str) -> list[str]:
     return [*POPRI.rounds(made.rounds, dataset), *closing]
 
 
-def _candidates() -> list[Node]:
+def _candidates(guidance: Guidance) -> list[Node]:
+    write, words = (
+        (nodes.generate_guided_candidates, [WORDS]) if guidance.candidates else (nodes.generate_candidates, [])
+    )
     return [
         node(
             nodes.draw_prompts,
@@ -135,8 +155,8 @@ def _candidates() -> list[Node]:
             name="draw_prompts",
         ),
         node(
-            nodes.generate_candidates,
-            ["generator", "adapter_before", "prompts", "state_before", PARAMS, "params:chunking"],
+            write,
+            ["generator", "adapter_before", "prompts", "state_before", PARAMS, "params:chunking", *words],
             "candidates",
             name="generate_candidates",
         ),
@@ -190,10 +210,10 @@ def _training() -> Node:
     )
 
 
-def _last_candidates(made: Checkpoints) -> Pipeline:
+def _last_candidates(made: Checkpoints, guidance: Guidance) -> Pipeline:
     """Create the last adapter's candidates, not trained on."""
     before = {f"{name}_before": POPRI.round(made.rounds, name) for name in ("adapter", "state")}
-    closing = Pipeline([*_candidates(), *(_judgement(single=True) if made.single_release else ())])
+    closing = Pipeline([*_candidates(guidance), *(_judgement(single=True) if made.single_release else ())])
     return Pipeline(
         closing,
         inputs=before | {name: name for name in SHARED if name in closing.inputs()},
@@ -202,15 +222,15 @@ def _last_candidates(made: Checkpoints) -> Pipeline:
     )
 
 
-OWN, CHECKPOINT, WORDS = Outputs(POPRI.name), "popri_checkpoint", "popri_word_weights"
+OWN, CHECKPOINT = Outputs(POPRI.name), "popri_checkpoint"
 
 
-def final_pipeline(made: Checkpoints, guided: bool) -> Pipeline:
-    """Create the nodes from the last round to the synthetic data set; `guided`: by the words of the release."""
+def final_pipeline(made: Checkpoints, guidance: Guidance) -> Pipeline:
+    """Create the nodes from the last round to the synthetic data set."""
     return Pipeline(
         [
             *(_unaccounted_choice(made) if made.unaccounted else _choice(made)),
-            *(_guided_texts(made) if guided else _texts(made)),
+            *(_guided_texts(made, guidance) if guidance.texts else _texts(made)),
             *_synthetic(made),
             *_records(made),
         ]
@@ -254,15 +274,16 @@ def _texts(made: Checkpoints) -> list[Node]:
     ]
 
 
-def _guided_texts(made: Checkpoints) -> list[Node]:
-    """Create the texts by the words of the release, as far as all candidates lack them."""
+def _guided_texts(made: Checkpoints, guidance: Guidance) -> list[Node]:
+    """Create the texts by the words of the release, weighed here against all candidates where these are unguided."""
+    weights = POPRI.node(
+        nodes.weigh_words_by_candidates,
+        ["public_samples", PARAMS, RELEASED, *of_each_adapter(made, "candidates")],
+        WORDS,
+        name="weigh_words",
+    )
     return [
-        POPRI.node(
-            nodes.weigh_words,
-            ["public_samples", PARAMS, RELEASED, *of_each_adapter(made, "candidates")],
-            WORDS,
-            name="weigh_words",
-        ),
+        *([] if guidance.candidates else [weights]),
         POPRI.node(
             nodes.generate_guided_texts,
             [*_prompt_inputs(), WORDS, *_adapters(made)],
@@ -332,8 +353,15 @@ def create_pipeline(settings: Settings) -> Pipeline:
     """Create POPri for the rounds, the scoring mode and the checkpoint choice of the active parameters."""
     chosen = settings.group("popri")
     made = Checkpoints(settings.rounds("popri"), chosen["scoring"], chosen["checkpoint"])
-    guided = chosen["scoring"] == OF_WORDS and chosen["word_guidance"] > 0
-    return Pipeline([setup_pipeline(made.single_release), rounds_pipeline(made), final_pipeline(made, guided)])
+    texts = chosen["scoring"] == OF_WORDS and chosen["word_guidance"] > 0
+    guidance = Guidance(candidates=texts and chosen["guided"] == WITH_CANDIDATES, texts=texts)
+    return Pipeline(
+        [
+            setup_pipeline(made.single_release, guidance),
+            rounds_pipeline(made, guidance),
+            final_pipeline(made, guidance),
+        ]
+    )
 
 
 def controls(settings: Settings) -> tuple[Control, ...]:
