@@ -19,9 +19,10 @@ from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.merge import Merged, MergeTask, merge_config, shard_facts
 from fedtext.largefedbench.metadata import write_papers
 from fedtext.largefedbench.processes import Run, side_by_side
+from fedtext.largefedbench.raw_pages import RawPageError
 from fedtext.largefedbench.shards import PageDigest, digest_pages, plan_shards, write_shard
 from fedtext.largefedbench.snapshot import MANIFEST, SnapshotError, verify, write_manifest
-from fedtext.largefedbench.sources import SOURCES
+from fedtext.largefedbench.sources import SOURCES, unread_files
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.system.errors import InputError
@@ -51,24 +52,29 @@ def _build(params: LargeFedBench, tokenizer: ChunkTokenizer, raw_dir: Path, targ
     if not digests:
         looked = ", ".join(f"{raw_dir / name}" for name in params.sources)
         raise InputError(f"no raw pages in {looked}: set largefedbench.raw_dir to the directory that holds them")
+    unread = [error for name in params.sources for error in unread_files(raw_dir, SOURCES[name])]
     made_by = code_and_libraries()
-    identity = build_identity(params, tokenizer, digests, made_by)
+    identity = build_identity(params, tokenizer, digests, unread, made_by)
     working = target.with_name(f".{target.name}.building")
     if target.exists():
         return _existing(target, working, identity["inputs_sha256"])
     shards = _write_shards(params, tokenizer, digests, made_by, working / "shards", run)
-    _merge(shards, working / "snapshot", params, tokenizer, identity, digests, run)
+    _merge(shards, working / "snapshot", params, tokenizer, identity, digests, unread, run)
     os.rename(working / "snapshot", target)
     shutil.rmtree(working)
     return target
 
 
 def build_identity(
-    params: LargeFedBench, tokenizer: ChunkTokenizer, digests: dict[str, list[PageDigest]], made_by: dict[str, str]
+    params: LargeFedBench,
+    tokenizer: ChunkTokenizer,
+    digests: dict[str, list[PageDigest]],
+    unread: Iterable[RawPageError],
+    made_by: dict[str, str],
 ) -> dict[str, str]:
     """Return the hash of all inputs, and what they are processed by (`code_and_libraries`)."""
     pages = [(page.name, page.superseded, digest) for group in digests.values() for page, digest, _ in group]
-    facts = [made_by, tokenizer.sha256, params.content_parameters(), pages]
+    facts = [made_by, tokenizer.sha256, params.content_parameters(), pages, [error.args for error in unread]]
     total = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
     return {"inputs_sha256": total} | made_by
 
@@ -140,6 +146,7 @@ def _merge(
     tokenizer: ChunkTokenizer,
     identity: dict[str, str],
     digests: dict[str, list[PageDigest]],
+    unread: Iterable[RawPageError],
     run: Run,
 ) -> None:
     """Merge the shards into `root`, write the papers beside the tables, and the manifest last."""
@@ -147,7 +154,7 @@ def _merge(
         shutil.rmtree(root)  # of a merge that was killed
     root.mkdir(parents=True)
     counts: dict[str, SourceCounts] = {}
-    bad_pages: list[tuple[str, str]] = []
+    bad_pages = [(error.name, error.reason) for error in unread]
     fronts: dict[str, list[tuple[str, Path]]] = {}
     for source, path in shards:
         facts = shard_facts(path)
@@ -163,6 +170,8 @@ def _merge(
             f"no client is left in snapshot {params.snapshot}: {json.dumps(reasons)}; bad pages: {bad_pages[:5]}"
         )
     _take_back(merged, counts)
+    for source, one in counts.items():
+        one.check(source)
     write_papers(root, params, tokenizer, identity, digests, merged, counts, bad_pages)
     write_manifest(root)
     assert (root / MANIFEST).is_file()

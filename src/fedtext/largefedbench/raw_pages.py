@@ -11,6 +11,8 @@ import gzip
 import io
 import json
 import lzma
+import os
+import stat
 import struct
 import zipfile
 import zlib
@@ -105,7 +107,26 @@ def reading(name: str) -> Iterator[None]:
 
 def read_bytes(path: Path) -> bytes:
     """Read the bytes of a plain or gzip file (recognised by its first two bytes), at most `MAX_BYTES`."""
-    return unpacked(path.read_bytes())
+    return unpacked(regular(path).read_bytes())
+
+
+def regular(path: Path) -> Path:
+    """Return `path`, which must be a file, or a link to one: a device or a pipe may never end.
+
+    Raises:
+        InputError: it is anything else, or larger than `MAX_BYTES`.
+    """
+    facts = path.stat()
+    if not stat.S_ISREG(facts.st_mode):
+        raise InputError("neither a file nor a link to one: a device, a pipe or a folder is not read")
+    if facts.st_size > MAX_BYTES:
+        raise InputError(f"larger than {MAX_BYTES} bytes")
+    return path
+
+
+def printable(name: str) -> str:
+    """Return a file's name with the bytes that are not UTF-8 written as `\\xff`."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def unpacked(data: bytes) -> bytes:

@@ -19,13 +19,14 @@ from fedtext.largefedbench.clients import Client, clients_of, kinds_in, without_
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.near_duplicates import MinHash
 from fedtext.largefedbench.processes import Run
-from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError, SkippedPageError
+from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError, SkippedPageError, regular
 from fedtext.largefedbench.snapshot import SHARD, TableWriter
 from fedtext.largefedbench.sources import SOURCES, Source, raw_pages
 from fedtext.largefedbench.takedown import read_takedown
 from fedtext.largefedbench.tokens import ChunkTokenizer
-from fedtext.largefedbench.turns import Turn
+from fedtext.largefedbench.turns import Turn, Unknown
 from fedtext.params.largefedbench import LargeFedBench
+from fedtext.system.errors import InputError
 
 BATCH = 512  # texts encoded at once
 ROW_GROUP = 256  # rows of a shard read at once in the merge
@@ -72,7 +73,7 @@ def _digest(page: RawPage) -> PageDigest:
     total, size = hashlib.sha256(), 0
     for path in sorted(p for p in page.path.rglob("*") if p.is_file()):
         digest, bytes_read = _file_digest(path)
-        total.update(f"{path.relative_to(page.path).as_posix()}\0{digest}\n".encode())
+        total.update(os.fsencode(path.relative_to(page.path).as_posix()) + f"\0{digest}\n".encode())
         size += bytes_read
     return PageDigest(page, total.hexdigest(), size)
 
@@ -80,9 +81,9 @@ def _digest(page: RawPage) -> PageDigest:
 def _file_digest(path: Path) -> tuple[str, int]:
     """Return SHA-256 and size; for a file that cannot be opened a mark and 0, for reading it gives the error."""
     try:
-        with path.open("rb") as file:
+        with regular(path).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size
-    except OSError:
+    except (OSError, InputError):
         return UNREADABLE, 0
 
 
@@ -155,6 +156,8 @@ def _turns(source: Source, task: ShardTask, counts: SourceCounts, bad_pages: lis
                 found = True
                 if isinstance(item, Turn):
                     yield item
+                elif isinstance(item, Unknown):
+                    counts.note_unknown(*item)
                 elif error := _loss(item, counts):
                     _note_bad(error, task.params, counts, bad_pages)
             if not found:

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fedtext.largefedbench.raw_pages import RawPage, parse_xml, possible_date, reading
-from fedtext.largefedbench.turns import CHAIR_TURN, SPEECH, SPOKEN, Paragraph, Turn, joined
+from fedtext.largefedbench.turns import CHAIR_TURN, SPEECH, SPOKEN, Paragraph, Turn, UniqueIds, Unknown, joined
 from fedtext.system.errors import InputError
 
 OFFICE = re.compile(
@@ -243,7 +243,7 @@ class _Day:
         self.date, self.chamber, self.kind = date, chamber, kind
         self.titles = {"major-heading": "", "minor-heading": ""}
         self.chairs = Chairs(date, lords=chamber == LORDS)
-        self.seen: set[str] = set()
+        self.ids = UniqueIds()
 
     def turn(self, element: Any, number: int, *, superseded: bool) -> Turn:
         """Return the turn of one top-level element."""
@@ -289,12 +289,7 @@ class _Day:
     def _client_id(self, element: Any, number: int) -> str:
         match = SPEECH_ID.fullmatch(element.get("id") or "")
         part = f"{match['kind']}.{match['number']}" if match else f"{self.kind}.without-id.{number}"
-        client_id, copy = f"{self.date}.uk.{part}", 1
-        while client_id in self.seen:
-            copy += 1
-            client_id = f"{self.date}.uk.{part}.copy{copy}"
-        self.seen.add(client_id)
-        return client_id
+        return self.ids.unique(f"{self.date}.uk.{part}")
 
     def _url(self, element: Any) -> str:
         path = {"debates": "debates", "daylord": "lords", "lordspages": "lords"}.get(self.kind, "whall")
