@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 from collections.abc import Iterable
@@ -23,11 +24,13 @@ from fedtext.largefedbench.raw_pages import RawPageError
 from fedtext.largefedbench.shards import PageDigest, digest_pages, plan_shards, write_shard
 from fedtext.largefedbench.snapshot import MANIFEST, SnapshotError, verify, write_manifest
 from fedtext.largefedbench.sources import SOURCES, unread_files
+from fedtext.largefedbench.takedown import read_takedown
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.system.errors import InputError
 from fedtext.system.progress import progress
 
+LOG = logging.getLogger(__name__)
 # The files whose text decides a snapshot's bytes.
 CODE = ("largefedbench", "corpora/records.py", "corpora/splits.py", "seeding.py", "params/largefedbench.py")
 LIBRARIES = ("pyarrow", "lxml", "tokenizers", "numpy", "huggingface_hub", "jinja2")
@@ -155,15 +158,18 @@ def _merge(
     root.mkdir(parents=True)
     counts: dict[str, SourceCounts] = {}
     bad_pages = [(error.name, error.reason) for error in unread]
+    matched = set[int]()
     fronts: dict[str, list[tuple[str, Path]]] = {}
     for source, path in shards:
         facts = shard_facts(path)
         counts.setdefault(source, SourceCounts()).add(facts.counts)
         bad_pages += facts.bad_pages
+        matched.update(facts.taken_down)
         if facts.first_id:
             fronts.setdefault(SOURCES[source].config, []).append((facts.first_id, path))
     tasks = [MergeTask(config, tuple(fronts[config]), root, params) for config in sorted(fronts)]
     merged = list(progress(run(merge_config, tasks), "merge", unit="config", total=len(tasks)))
+    unmatched = _report_unmatched(params, matched)
     if not merged:
         reasons = {name: one.as_dict()["left_out"] for name, one in counts.items()}
         raise InputError(
@@ -172,9 +178,22 @@ def _merge(
     _take_back(merged, counts)
     for source, one in counts.items():
         one.check(source)
-    write_papers(root, params, tokenizer, identity, digests, merged, counts, bad_pages)
+    write_papers(root, params, tokenizer, identity, digests, merged, counts, bad_pages, unmatched)
     write_manifest(root)
     assert (root / MANIFEST).is_file()
+
+
+def _report_unmatched(params: LargeFedBench, matched: set[int]) -> int:
+    """Print the lines of the takedown list that match nobody, and return their number."""
+    path = params.takedown_file()
+    lines = read_takedown(path).unmatched(matched)
+    if lines:
+        numbers = ", ".join(map(str, lines))
+        LOG.warning(
+            f"{path}: nobody in these pages is matched by line {numbers}; compare it with the columns client_id, "
+            "speaker and speaker_id of a snapshot, letter by letter"
+        )
+    return len(lines)
 
 
 def _take_back(merged: Iterable[Merged], counts: dict[str, SourceCounts]) -> None:

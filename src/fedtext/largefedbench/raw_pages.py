@@ -29,6 +29,7 @@ from fedtext.system.errors import FedtextError, InputError
 
 BOM = b"\xef\xbb\xbf"
 MAX_BYTES = 256 * 2**20  # no page of these sources comes near it; a gzip bomb does
+MAX_HTML_BYTES = 9_500_000  # libxml2 cuts off a text of 10 MB
 MAX_NUL_SHARE = 0.25  # UTF-16 read as UTF-8 is half NULs; the US record pads some pages with a tenth
 # No page of these sources is older than the oldest of their records or dated after this: a wrong year is a wrong page.
 YEARS = range(1774, 2101)
@@ -187,6 +188,8 @@ def parse_html(name: str, data: bytes) -> Any:
         text = decode(data)
         if not text.strip():
             raise InputError("empty")
+        if len(data) > MAX_HTML_BYTES:
+            raise InputError(f"larger than {MAX_HTML_BYTES} bytes: no HTML page of these sources comes near it")
         return lxml_html.document_fromstring(text, parser=lxml_html.HTMLParser(huge_tree=False, remove_comments=True))
 
 

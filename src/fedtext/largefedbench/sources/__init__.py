@@ -46,7 +46,11 @@ _NOT_A_PAGE = re.compile(r"(^|/)[._]")
 
 def raw_pages(raw_dir: Path, source: Source) -> list[RawPage]:
     """Return the source's pages in name order; of a UK day's revisions all but the last are marked superseded."""
-    pages = [RawPage(f"{source.name}/{name}", path) for name, path in _files(raw_dir, source) if not _unread(source, name, path)]
+    pages = [
+        RawPage(f"{source.name}/{name}", path)
+        for name, path in _files(raw_dir, source)
+        if not _unread(source, name, path)
+    ]
     return uk.mark_superseded(pages) if source.name == "uk" else pages
 
 
@@ -85,5 +89,13 @@ def _unread(source: Source, name: str, path: Path) -> str:
     if printable(name) != name:
         return "its name is not UTF-8: rename it"
     if not re.fullmatch(source.pattern, name, re.IGNORECASE):
-        return "a link to a folder, which is not followed" if path.is_dir() else f"its name is not of a page: {source.pattern}"
-    return "" if path.is_symlink() or path.is_file() or path.is_dir() and source.name == "us" else "neither a file nor a folder"
+        return (
+            "a link to a folder, which is not followed"
+            if path.is_dir()
+            else f"its name is not of a page: {source.pattern}"
+        )
+    return (
+        ""
+        if path.is_symlink() or path.is_file() or path.is_dir() and source.name == "us"
+        else "neither a file nor a folder"
+    )

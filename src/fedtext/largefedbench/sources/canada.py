@@ -16,7 +16,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from fedtext.largefedbench.raw_pages import RawPage, RawPageError, SkippedPageError, parse_xml, possible_date, reading
-from fedtext.largefedbench.turns import CHAIR_TURN, COLLECTIVE, SPEECH, SPOKEN, Paragraph, Turn, UniqueIds, Unknown, joined
+from fedtext.largefedbench.turns import (
+    CHAIR_TURN,
+    COLLECTIVE,
+    SPEECH,
+    SPOKEN,
+    Paragraph,
+    Turn,
+    UniqueIds,
+    Unknown,
+    joined,
+)
 from fedtext.system.errors import InputError
 
 CHAIR = re.compile(

@@ -39,7 +39,9 @@ CHOICES = re.compile(
     r"|datasets|software|knowledge|checklist|policy|title|code_of|acknowledg).*",
     re.IGNORECASE,
 )
-CONFIDENTIAL = re.compile(r".*(?:confidential|private|to_(?:the_)?(?:area_|senior_|program_)?(?:chairs?|acs?|pcs?|editors?)).*", re.IGNORECASE)
+CONFIDENTIAL = re.compile(
+    r".*(?:confidential|private|to_(?:the_)?(?:area_|senior_|program_)?(?:chairs?|acs?|pcs?|editors?)).*", re.IGNORECASE
+)
 EVERYONE = "everyone"  # the reader of whatever is public
 REVIEW = "Official_Review"
 _MISSHAPEN = (KeyError, TypeError, AttributeError, ValueError, OverflowError, OSError)
@@ -61,7 +63,9 @@ def parse(page: RawPage) -> Iterator[Turn | Unknown]:
         for reply, reviews in answers:
             try:
                 turn = _turn(note, reply) if reviews else _other_reply(page, number, reply)
-                unknown = [Unknown("field", name) for name in reply["content"] if _part(name) == UNKNOWN] if reviews else []
+                unknown = (
+                    [Unknown("field", name) for name in reply["content"] if _part(name) == UNKNOWN] if reviews else []
+                )
             except _MISSHAPEN:
                 yield malformed(page, "openreview", number, reply)
                 continue

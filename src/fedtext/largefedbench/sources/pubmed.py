@@ -53,7 +53,11 @@ NOTICED = {
     "ErratumFor": "correction_notice",
 }
 # Elements of a page beside articles, and of an abstract beside its text, by the kind they are counted under.
-BESIDE_ARTICLES = {"PubmedBookArticle": "book", "DeleteCitation": "deleted_citation", "DeleteDocument": "deleted_citation"}
+BESIDE_ARTICLES = {
+    "PubmedBookArticle": "book",
+    "DeleteCitation": "deleted_citation",
+    "DeleteDocument": "deleted_citation",
+}
 BESIDE_TEXT = {"CopyrightInformation": "copyright_notice"}
 ENGLISH = frozenset({"eng", "en", ""})
 _ENGLISH_WORDS = re.compile(r"\b(?:the|of|and|in|to|with|was|were|that|is|are|for|by|we|this)\b", re.IGNORECASE)

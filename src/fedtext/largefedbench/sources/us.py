@@ -50,7 +50,14 @@ from fedtext.largefedbench.raw_pages import (
     unpacked,
 )
 from fedtext.largefedbench.sources import us_lines
-from fedtext.largefedbench.sources.us_lines import MemberNames, Person, label, members_by_name, read_aloud, unknown_label
+from fedtext.largefedbench.sources.us_lines import (
+    MemberNames,
+    Person,
+    label,
+    members_by_name,
+    read_aloud,
+    unknown_label,
+)
 from fedtext.largefedbench.turns import COPY, NOT_SPOKEN, SPEECH, SPOKEN, Paragraph, Turn, Unknown, joined
 from fedtext.system.errors import InputError
 
@@ -60,7 +67,8 @@ _READ = re.compile(r"(?:[^/]+/)?(?P<name>mods\.xml|html/[^/]+\.htm)(?:\.gz)?", r
 
 # What else the Government Publishing Office puts into a package, and what systems leave beside files.
 _PASSED_OVER = re.compile(
-    r"\.(?:pdf|jpe?g|gif|png|tiff?)$|(?:^|/)(?:dip|premis|fdsys)\.xml$|(?:^|/)(?:\.|_|Thumbs\.db|__MACOSX/)", re.IGNORECASE
+    r"\.(?:pdf|jpe?g|gif|png|tiff?)$|(?:^|/)(?:dip|premis|fdsys)\.xml$|(?:^|/)(?:\.|_|Thumbs\.db|__MACOSX/)",
+    re.IGNORECASE,
 )
 
 
@@ -152,8 +160,8 @@ def preformatted(name: str, data: bytes) -> str:
         RawPageError: no such block, or damage to its markup hides words.
     """
     with reading(name):
-        page = decode(data)
         root = parse_html(name, data)
+        page = decode(data)
         blocks = root.findall(".//pre")
         if not blocks:
             raise InputError("no <pre> block")
@@ -337,7 +345,9 @@ def parse(page: RawPage) -> Iterator[Turn | Unknown | RawPageError | Completenes
         date = _package_date(page)
     files = list(package_files(page))
     mods = next((data for name, data in files if name.lower() == MODS_NAME), None)
-    texts = [(name, data) for name, data in files if name.lower() != MODS_NAME and not isinstance(data, SkippedPageError)]
+    texts = [
+        (name, data) for name, data in files if name.lower() != MODS_NAME and not isinstance(data, SkippedPageError)
+    ]
     if mods is None and not texts:
         yield from (data for _, data in files if isinstance(data, RawPageError))
         raise RawPageError(page.name, f"holds neither {MODS_NAME} nor a granule (html/*.htm)")

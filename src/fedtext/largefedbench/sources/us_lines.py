@@ -22,7 +22,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fedtext.largefedbench.turns import CHAIR_TURN, COLLECTIVE, INSERTED, NOT_SPOKEN, SPEECH, SPOKEN, Paragraph, joined, n_words
+from fedtext.largefedbench.turns import (
+    CHAIR_TURN,
+    COLLECTIVE,
+    INSERTED,
+    NOT_SPOKEN,
+    SPEECH,
+    SPOKEN,
+    Paragraph,
+    joined,
+    n_words,
+)
 
 HEADER = re.compile(
     r"\[Congressional Record Volume|\[(?:House|Senate|Extensions of Remarks|Daily Digest)\]$|\[Pages? [A-Z]"
@@ -270,7 +280,7 @@ CROWD = _label(
     rf"(?:M(?:embers|EMBERS)|S(?:enators|ENATORS)|V(?:oices|OICES)))\.{_END}"
 )
 # What stands where labels do: someone's title and name in any case, or an office in capital initials, and a mark.
-_ANY_NAME = r"(?:[A-ZÀ-Þ][\w'’-]*\.?|of|the|de|la|du|van|von|der|pro|tempore|at)"
+_ANY_NAME = r"(?:[A-ZÀ-Þ][\w'’-]*\.??|of|the|de|la|du|van|von|der|pro|tempore|at)"
 LIKE_A_LABEL = _label(
     rf"(?P<bullet>[•●]\s*)?(?P<name>(?:{_PERSONAL}|{_OFFICES}|Madam|Sir) {_ANY_NAME}(?: {_ANY_NAME}){{0,5}}?"
     rf"|T(?:he|HE) [A-Z]\w+(?: (?:[A-Z]\w+|of|the|pro|tempore|at)){{0,4}}?"
