@@ -190,7 +190,7 @@ def verify(root: Path) -> dict[str, str]:
     for name in _files(root):
         if name not in hashes and not (root / name).is_file():
             raise SnapshotError(
-                f"{ascii(str(root / name))} is no file but a dangling link, a link to a folder, or a pipe; remove it"
+                f"{str(root / name)!a} is no file but a dangling link, a link to a folder, or a pipe; remove it"
             )
         if name not in hashes:
             raise SnapshotError(

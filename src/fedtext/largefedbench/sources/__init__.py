@@ -96,6 +96,6 @@ def _unread(source: Source, name: str, path: Path) -> str:
         )
     return (
         ""
-        if path.is_symlink() or path.is_file() or path.is_dir() and source.name == "us"
+        if path.is_symlink() or path.is_file() or (path.is_dir() and source.name == "us")
         else "neither a file nor a folder"
     )
