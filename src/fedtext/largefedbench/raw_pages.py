@@ -126,7 +126,7 @@ def regular(path: Path) -> Path:
 
 
 def printable(name: str) -> str:
-    """Return a file's name with the bytes that are not UTF-8 written as `\\xff`."""
+    """Return a file's name with the bytes that are not UTF-8 written in hexadecimal."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 

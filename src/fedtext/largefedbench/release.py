@@ -88,7 +88,7 @@ def render_changelog(facts: dict[str, Any], changes: dict[str, Any] | None) -> s
 
 
 def _without_removed_ids(changes: dict[str, Any]) -> dict[str, Any]:
-    """Return the changes without the ids of removed clients, who may have asked to be: their number is in the counts."""
+    """Return the changes without ids of removed clients, who may have asked to be; their number is in the counts."""
     clients = {
         config: {kind: ids for kind, ids in kinds.items() if kind != "removed"}
         for config, kinds in changes["clients"].items()

@@ -47,8 +47,8 @@ _SECTIONS = (
 _MORE_SECTIONS = (
     "Purposes?|Materials|Patients|Author summary|Lay summary|Plain language summary|One[- ]sentence summary|Rationale"
     "|Importance|Design|Study design|Setting|Participants|Interventions?|Exposures?|Main outcome measures?"
-    "|Main outcomes?|Outcomes?|Measurements?|Key results|Main results|Main findings|Key findings|Limitations?|Hypothesis"
-    "|Hypotheses|Goals?|Context|Highlights|Graphical abstract|Competing interest statement|Competing interests?"
+    "|Main outcomes?|Outcomes?|Measurements?|Key results|Main results|Main findings|Key findings|Limitations?"
+    "|Hypothesis|Hypotheses|Goals?|Context|Highlights|Graphical abstract|Competing interest statement|Competing interests?"
     "|Conflicts? of interest|Funding(?: statement)?|Trial registration(?: number)?|Registration|Clinical trial number"
     "|Data availability(?: statement)?|Availability(?: and implementation)?|Implementation|Supplementary information"
     "|Contact|Keywords|Key points|Impact|Novelty|Evidence|Relevance|Clinical relevance|Statement of significance"
@@ -72,7 +72,10 @@ _TAGS = (
 _BLOCKS = re.compile(r"</?(?:jats:)?(?:p|br|hr|div|title|sec|list|list-item|li|ul|ol|h[1-6])\b", re.IGNORECASE)
 _ATTRIBUTES = r"""(?:\s+[\w:-]+\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>]+))*"""
 # HighWire's own codes: O_ opens, C_ closes, M_ marks the middle of something.
-_CODES = "FIG|TBL|TABLE|LI|SCPLOW|SCPCAP|ST_ABS|TEXTBOX|QD|LST|BOX|UL|OL|LINKSMALLFIG|LINK|FLOATNO|TABLECAPTION|ABSTRACT|DISP_FORMULA"
+_CODES = (
+    "FIG|TBL|TABLE|LI|SCPLOW|SCPCAP|ST_ABS|TEXTBOX|QD|LST|BOX|UL|OL|LINKSMALLFIG|LINK|FLOATNO|TABLECAPTION|ABSTRACT"
+    "|DISP_FORMULA"
+)
 _REMOVED = re.compile(
     r"(?=[\[<{ABCDEFGHIKLMNOPQRSTVo])"  # what any of them begins with
     r"(?:(?P<formula_placeholder>\[\s*(?:Formula|Figure|Table|Graphic)(?:: see text)?\s*\])"

@@ -94,7 +94,8 @@ CLERK = (
         "us",
         rf"The (?:[a-z]+ ){{0,3}}[Cc]lerk (?:read|designated|redesignated|reported)\b{_NARRATED}",
         r"The text of .{2,160} (?:is|are) as follows:",
-        r"The (?:amendment|resolution|bill|following|material|letter|article|statement)\b(?:[^.;!?]|\b(?:Mr|Mrs|Ms|Dr|No|Nos)\.){0,160} follows:",
+        r"The (?:amendment|resolution|bill|following|material|letter|article|statement)\b"
+        r"(?:[^.;!?]|\b(?:Mr|Mrs|Ms|Dr|No|Nos)\.){0,160} follows:",
         r"Pending:",
         rf"An? (?:joint |concurrent )?(?:resolution|bill) (?:\((?:S|H)\.[^()]*\)"
         rf"|proposing an amendment to the Constitution)"

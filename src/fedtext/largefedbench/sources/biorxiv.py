@@ -30,7 +30,7 @@ def parse(page: RawPage) -> Iterator[Turn | RawPageError]:
         if not isinstance(rows, list):
             raise TypeError("collection is not a list")
     said = value["messages"][0].get("count") if value["messages"] else None
-    if str(said).isdigit() and int(said) != len(rows):
+    if str(said).isdecimal() and int(str(said)) != len(rows):
         yield RawPageError(page.name, f"says that it holds {said} rows and holds {len(rows)}")
     for number, row in enumerate(rows):
         yield _turn(row, server) if _well_formed(row) else malformed(page, server, number, row)

@@ -34,13 +34,14 @@ CHAIR = re.compile(
     r"|The Clerk of the House|L[ea] (?:vice-|V)?[Pp]résidente?\b|L[ea] [Gg]reffi[eè]re?\b"
 )
 CROWD = re.compile(
-    r"(?:Some|An|A|Several) hon\.? (?:members?|senators?)|(?:Some|Several|A) (?:members?|voices?)|Hon\.? members|Members"
-    r"|Voices?|An hon\.? (?:voice|minister)"
+    r"(?:Some|An|A|Several) hon\.? (?:members?|senators?)|(?:Some|Several|A) (?:members?|voices?)|Hon\.? members"
+    r"|Members|Voices?|An hon\.? (?:voice|minister)"
     r"|Des (?:voix|députés|sénateurs)|Une voix|Un(?:e)? députée?",
     re.I,
 )
 PERSON = re.compile(
-    r"(?:(?:The )?(?:Right |Rt\.? )?Hon\b|Mr|Mrs|Ms|Miss|Dr|Mx|M|Mme|Mlle|L[’']hon|Le très hon|Senator|Général|General|His|Her)\b",
+    r"(?:(?:The )?(?:Right |Rt\.? )?Hon\b|Mr|Mrs|Ms|Miss|Dr|Mx|M|Mme|Mlle|L[’']hon|Le très hon"
+    r"|Senator|Général|General|His|Her)\b",
     re.I,
 )
 SAID = re.compile(r"\s*(?:He|She|They|The (?:hon\. )?(?:member|minister)) said:\s*")

@@ -14,18 +14,29 @@ WITHDRAWN, RETRACTED, CORRECTION, CONCERN = "withdrawn", "retracted", "correctio
 EMPTY = "empty_abstract"
 LONGEST_NOTICE = 120  # words
 _THING = r"(?:article|manuscript|pre-?print|paper|submission|work|posting)"
+_MARK = r"\s*[:\]—–]"  # after the notice's own word in a title
 _HEADS = (
-    (WITHDRAWN, r"\W*(?:withdrawn\b|(?:notice of |statement of )?withdrawal\s*(?:[:\]—–]|notice|statement|of (?:the |this )?%s)"
-                r"|(?:article|preprint) withdrawn|removed\s*[:\]]|removal notice)" % _THING),
-    (RETRACTED, r"\W*(?:retracted(?: article)?\s*[:\]—–]|(?:notice of |statement of )?retraction\s*(?:[:\]—–]|notice|statement|note)"
-                r"|\[?this retracts the article)"),
-    (CORRECTION, r"\W*(?:(?:publisher|author)?\W*(?:correction|corrigend(?:um|a)|errat(?:um|a)|addendum)(?: (?:to|for)\b|\s*[:\]—–])"
-                 r"|\[?this (?:corrects|updates) the article)"),
+    (
+        WITHDRAWN,
+        rf"\W*(?:withdrawn\b|(?:article|preprint) withdrawn|removed\s*[:\]]|removal notice"
+        rf"|(?:notice of |statement of )?withdrawal(?:{_MARK}|\s*(?:notice|statement)|\s+of (?:the |this )?{_THING}))",
+    ),
+    (
+        RETRACTED,
+        rf"\W*(?:retracted(?: article)?{_MARK}|this retracts the article"
+        rf"|(?:notice of |statement of )?retraction(?:{_MARK}|\s*(?:notice|statement|note)))",
+    ),
+    (
+        CORRECTION,
+        rf"\W*(?:this (?:corrects|updates) the article"
+        rf"|(?:(?:publisher|author) )?(?:correction|corrigend(?:um|a)|errat(?:um|a)|addendum)(?: (?:to|for)\b|{_MARK}))",
+    ),
     (CONCERN, r"\W*(?:editorial )?expression of concern\b"),
-)  # fmt: skip
+)
 _TAKEN_BACK = re.compile(
     rf"\bwithdr(?:aw|awn|ew|awing|awal of) (?:(?:this|the|their|our|its|his|her|a) )?(?:\w+ )?{_THING}\b"
-    rf"|\b{_THING}\b(?: \w+)?,? (?:has|have|is|was|were|had)(?: (?:been|being|now|hereby))* (?:withdrawn|removed by|retracted)\b"
+    rf"|\b{_THING}\b(?: \w+)?,? (?:has|have|is|was|were|had)(?: (?:been|being|now|hereby))*"
+    rf" (?:withdrawn|removed by|retracted)\b"
     rf"|\b(?:withdrawal|retraction) statement\b|\bstatement of (?:withdrawal|retraction)\b"
     rf"|\b(?:take|taken|took|taking) back (?:this|the|their|our) (?:\w+ )?{_THING}\b"
     rf"|\b(?:wish|request|requested|decided|asked)(?:es)? (?:to|for)(?: \w+)? (?:withdraw|retract|remove)",

@@ -64,7 +64,9 @@ def parse(page: RawPage) -> Iterator[Turn | Unknown]:
             try:
                 turn = _turn(note, reply) if reviews else _other_reply(page, number, reply)
                 unknown = (
-                    [Unknown("field", name) for name in reply["content"] if _part(name) == UNKNOWN] if reviews else []
+                    [Unknown("field", name or "without a name") for name in reply["content"] if _part(name) == UNKNOWN]
+                    if reviews
+                    else []
                 )
             except _MISSHAPEN:
                 yield malformed(page, "openreview", number, reply)
@@ -136,11 +138,11 @@ def _turn(note: dict[str, Any], review: dict[str, Any]) -> Turn:
     content = review["content"]
     prose = [Paragraph(text) for name in PROSE if (text := _field(content, name))]
     others = [Paragraph(text, _part(name)) for name in content if name not in PROSE and (text := _field(content, name))]
-    written = not is_no_abstract(" ".join(p.text for p in prose))
+    kind = _consent(note, review) or (EMPTY if is_no_abstract(" ".join(p.text for p in prose)) else SPEECH)
     label = [joined(_field(note["content"], *AREAS)), joined(_field(content, *RECOMMENDATIONS))]
     date = possible_date(moment.year, moment.month, moment.day)
     return Turn(
-        f"{date}.openreview.{review['id']}", "openreview", _consent(note, review) or (SPEECH if written else EMPTY), date,
+        f"{date}.openreview.{review['id']}", "openreview", kind, date,
         (*prose, *(p for p in others if p.kind != "choice")),
         title=joined(_field(note["content"], "title")), license=LICENSE, floor_language="en",
         url=f"https://openreview.net/forum?id={note['forum']}&noteId={review['id']}", label=" | ".join(label),

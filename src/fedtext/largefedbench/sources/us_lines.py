@@ -196,7 +196,7 @@ def read_aloud(paragraphs: Iterable[Paragraph]) -> list[Paragraph]:
 
 
 def _printed_at_speech_indent(paragraphs: Iterable[Paragraph]) -> Iterator[Paragraph]:
-    """Yield the paragraphs; after the clerk's "ordered to be printed, as follows:", print set like speech is `inserted`.
+    """Yield the paragraphs; print that is set like speech after the clerk's "as follows:" is `inserted`.
 
     It ends where the member addresses the chair again, or where print begins that is set as such.
     """
@@ -251,7 +251,7 @@ GUEST = _label(rf"(?P<name>The (?:PRESIDENT(?! pro)|QUEEN|KING|POPE|PRIME MINIST
 
 def _cased(words: str) -> str:
     """Return a pattern of the words with capitals at their beginning, or all in capitals."""
-    return " ".join(rf"{word[0]}(?:{word[1:]}|{word[1:].upper()})" for word in words.split())
+    return " ".join(rf"(?:{word}|{word.upper()})" for word in words.split())
 
 
 # Officers that the record names by office, in capitals or, by mistake, in title case. "The President." in title case
@@ -264,8 +264,7 @@ _OFFICERS = "|".join((
         "Bill Clerk", "Journal Clerk", "Tally Clerk", "Enrolling Clerk", "Secretary of the Senate", "Chair",
     )),
     "PRESIDENT", "SECRETARY",
-    r"(?:legislative|assistant legislative|senior assistant legislative|bill|assistant bill|journal|executive|reading|tally"
-    r"|enrolling) clerk",
+    r"(?:(?:senior )?assistant )?(?:legislative|bill|journal|executive|reading|tally|enrolling) clerk",
 ))  # fmt: skip
 _RANKS = "|".join(map(_cased, ("Acting", "Deputy", "Assistant", "Reading", "Temporary", "Senior", "Chief", "Former")))
 _PRO_TEMPORE = r"(?: pro tempore| PRO TEMPORE| Pro Tempore| pro tem)?"
@@ -310,7 +309,7 @@ def label(text: str, names: MemberNames | None = None) -> Label | None:
     What only looks like a label is one if `names`, the members of `mods.xml`, has it, or if an address to the chair
     follows.
     """
-    for pattern, kind in ((CHAIR, CHAIR_TURN), (MEMBER, SPEECH), (GUEST, SPEECH), (CROWD, COLLECTIVE)):
+    for pattern, kind in ((GUEST, SPEECH), (CHAIR, CHAIR_TURN), (MEMBER, SPEECH), (CROWD, COLLECTIVE)):
         match = pattern.match(text)
         if match:
             handed_in = pattern is MEMBER and match["bullet"]
