@@ -194,7 +194,8 @@ def verify(root: Path) -> dict[str, str]:
             )
         if name not in hashes:
             raise SnapshotError(
-                f"{ascii(str(root / name))[1:-1]} is not in {MANIFEST}: it is no part of the snapshot; move it elsewhere"
+                f"{ascii(str(root / name))[1:-1]} is not in {MANIFEST}: "
+                "it is no part of the snapshot; move it elsewhere"
             )
     return hashes
 

@@ -29,7 +29,8 @@ _HEADS = (
     (
         CORRECTION,
         rf"\W*(?:this (?:corrects|updates) the article"
-        rf"|(?:(?:publisher|author) )?(?:correction|corrigend(?:um|a)|errat(?:um|a)|addendum)(?: (?:to|for)\b|{_MARK}))",
+        rf"|(?:(?:publisher|author) )?"
+        rf"(?:correction|corrigend(?:um|a)|errat(?:um|a)|addendum)(?: (?:to|for)\b|{_MARK}))",
     ),
     (CONCERN, r"\W*(?:editorial )?expression of concern\b"),
 )
