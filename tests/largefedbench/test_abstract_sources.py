@@ -204,14 +204,16 @@ V2_REVIEW: dict[str, Any] = {
 
 def openreview_page(tmp_path: Path, where: str, reviews: list[Any], **content: Any) -> list[Turn]:
     notes = {"notes": [{"forum": "f7", "content": content, "details": {where: reviews}}]}
-    return list(openreview.parse(page(tmp_path, json.dumps(notes).encode(), "openreview/0.json")))
+    items = openreview.parse(page(tmp_path, json.dumps(notes).encode(), "openreview/0.json"))
+    return [item for item in items if isinstance(item, Turn)]
 
 
 @pytest.mark.parametrize("where", ["directReplies", "replies"])
 def test_openreview_v2(tmp_path: Path, where: str) -> None:
     comment = {**V2_REVIEW, "invitations": ["ICLR.cc/2024/Conference/Submission7/-/Official_Comment"]}
     content = {"title": {"value": "Bridges"}, "primary_area": {"value": "engineering"}}
-    (turn,) = openreview_page(tmp_path, where, [V2_REVIEW, comment], **content)
+    turn, other = openreview_page(tmp_path, where, [V2_REVIEW, comment], **content)
+    assert other.kind == "other_reply"
     assert (turn.kind, turn.title, turn.date) == ("speech", "Bridges", "2023-10-22")
     assert turn.label == "engineering | 6: marginally above the acceptance threshold"
     said = " ".join(p.text for p in turn.paragraphs)
@@ -231,15 +233,17 @@ def test_a_real_form_of_2018(shared: Path, tmp_path: Path) -> None:
         {**note, "details": {"directReplies": note["notes"]}} for venue in crawled for note in venue["submissions"]
     ]
     data = json.dumps({"notes": notes}).encode()
-    turns = list(openreview.parse(page(tmp_path, data, "openreview/0.json")))
-    assert {turn.kind for turn in turns} == {"speech"}
+    turns = [item for item in openreview.parse(page(tmp_path, data, "openreview/0.json")) if isinstance(item, Turn)]
+    assert {turn.kind for turn in turns} == {"speech", "other_reply"}
     assert " | 4: Top 50% of accepted papers, clear accept" in {turn.label for turn in turns}
 
 
 def test_openreview(tmp_path: Path) -> None:
-    turns = list(openreview.parse(page(tmp_path, json.dumps(OPENREVIEW).encode(), "openreview/0.json")))
+    items = openreview.parse(page(tmp_path, json.dumps(OPENREVIEW).encode(), "openreview/0.json"))
+    turns = [item for item in items if isinstance(item, Turn)]
     assert [(t.client_id, t.kind, t.label) for t in turns] == [
         ("2022-10-17.openreview.r1", "speech", "Theory | 6: marginally above"),
+        ("other.openreview/0.json.0.c1", "other_reply", ""),
         ("malformed.openreview/0.json.1", "malformed_row", ""),
     ]
     assert " ".join(p.text for p in turns[0].paragraphs) == "The paper studies ferries. It is clear."

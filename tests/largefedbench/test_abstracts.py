@@ -8,7 +8,7 @@ from fedtext.largefedbench.cleaning.abstracts import clean_abstract
 @pytest.mark.parametrize(
     ("text", "left", "rules"),
     [
-        ("10{superscript -5} M of CO{subscript 2}", "10-5 M of CO2", []),
+        ("10{superscript -5} M of CO{subscript 2}", "10⁻⁵ M of CO2", []),
         ("{beta}-catenin and {Delta}G at 5{micro}m", "β-catenin and ΔG at 5µm", []),
         ("p &lt; 0.05 &amp;amp; rising", "p < 0.05 & rising", []),
         ("We fit [Formula: see text] well.", "We fit well.", ["formula_placeholder"]),
@@ -16,7 +16,7 @@ from fedtext.largefedbench.cleaning.abstracts import clean_abstract
         ("ABSTRACTSummaryCells move.", "SummaryCells move.", ["fused_heading"]),
         ("Background noise matters. Results differ.", "Background noise matters. Results differ.", []),
         ("<i>E. coli</i> grows", "E. coli grows", ["markup", "markup"]),
-        ("a {weird_thing} b", "a b", ["unknown_placeholder"]),
+        ("a {weird_thing} b", "a {weird_thing} b", []),
         ("x < y and y > z", "x < y and y > z", []),
     ],
 )

@@ -16,7 +16,7 @@ from .pages import UK
 def parse(tmp_path: Path, text: str = UK, name: str = "debates2024-07-30b.xml") -> list[Turn]:
     path = tmp_path / name
     path.write_text(text, "utf-8")
-    return list(uk.parse(RawPage(f"uk/{name}", path)))
+    return [item for item in uk.parse(RawPage(f"uk/{name}", path)) if isinstance(item, Turn)]
 
 
 def test_speakers_kinds_and_titles(tmp_path: Path) -> None:
@@ -100,11 +100,11 @@ def test_a_file_of_another_name_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_who_is_in_the_chair(date: str, speaker: str, chair: bool) -> None:
-    assert Chairs(date).has(speaker) is chair
+    assert Chairs(date, chamber="House of Commons").has(speaker) is chair
 
 
 def test_a_notice_moves_the_chair() -> None:
-    chairs = Chairs("2024-07-30")
+    chairs = Chairs("2024-07-30", chamber="Westminster Hall")
     assert not chairs.has("Ann Ware")
     chairs.notice("[Dame Ann Ware in the Chair]")
     assert chairs.has("Dame Ann Ware")
@@ -137,8 +137,8 @@ def test_old_pages_have_their_speaker_ids(tmp_path: Path) -> None:
     ],
 )
 def test_the_lords_chair_is_known_by_what_only_the_chair_says(text: str, chair: bool) -> None:
-    assert Chairs("2021-06-22", lords=True).has("Baroness Fookes", text) is chair
-    assert not Chairs("2021-06-22").has("Baroness Fookes", text)
+    assert Chairs("2021-06-22", chamber="House of Lords").has("Baroness Fookes", text) is chair
+    assert not Chairs("2021-06-22", chamber="House of Commons").has("Baroness Fookes", text)
 
 
 def speech(*paragraphs: str) -> list[Paragraph]:

@@ -4,8 +4,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError
 from fedtext.largefedbench.sources import us, us_lines
@@ -15,10 +13,9 @@ from fedtext.largefedbench.sources.us_lines import (
     Person,
     label,
     members_by_name,
-    one_edit_apart,
     read_aloud,
 )
-from fedtext.largefedbench.turns import CHAIR_TURN, COPY, SPEECH, Paragraph, Turn
+from fedtext.largefedbench.turns import CHAIR_TURN, COPY, SPEECH, Paragraph, Turn, Unknown
 
 from .pages import US_DATE
 
@@ -28,7 +25,7 @@ def package(raw: Path) -> Path:
     return raw / "us" / f"CREC-{US_DATE}"
 
 
-def parse(package: Path) -> list[Turn | RawPageError | Completeness]:
+def parse(package: Path) -> list[Turn | Unknown | RawPageError | Completeness]:
     return list(us.parse(RawPage(f"us/{package.name}", package)))
 
 
@@ -193,32 +190,16 @@ def test_hyphens_close_up() -> None:
 DORGAN, REID = Person("Byron L. Dorgan", "D000432"), Person("Harry Reid", "R000146")
 
 
-def test_a_typo_is_read_as_the_only_name_one_edit_away() -> None:
-    roll = MemberNames({}, members_by_name([("Mr. DORGAN", DORGAN), ("Mr. REID", REID)]))
-    assert roll.find("Mr. DROGAN") == DORGAN
-    assert roll.find("Mr. Manager DORGAN") == DORGAN
-    assert roll.find("Mr. REED") == Person("Mr. REED", "")  # another senator: short names are taken as printed
-    assert roll.find("Mr. DURBIN") == Person("Mr. DURBIN", "")
-    two = MemberNames({}, members_by_name([("Mr. MARTIN", DORGAN), ("Mr. MARLIN", REID)]))
-    assert two.find("Mr. MARKIN") == Person("Mr. MARKIN", "")  # two candidates
+def test_a_name_is_never_read_as_a_near_one() -> None:
+    roll = MemberNames({}, members_by_name([("Mr. DORGAN", DORGAN), ("Mr. O'REID", REID)]))
+    assert roll.find("Mr. Manager DORGAN") == roll.find("MR.  Dorgan") == DORGAN
+    assert roll.find("Mr. O’REID") == REID
+    for printed in ("Mr. DROGAN", "Ms. DORGAN", "Mr. DORGEN", "Mr. DURBIN"):
+        assert roll.find(printed) == Person(printed, "")
 
 
 def test_a_name_of_two_members_is_nobodys() -> None:
     assert members_by_name([("Mr. KING", DORGAN), ("Mr. KING", REID)]) == {}
-
-
-@given(st.text("abcd", min_size=1, max_size=6), st.integers(0, 5), st.sampled_from("abcd"))
-def test_one_edit_is_symmetric_and_finds_every_single_edit(word: str, place: int, letter: str) -> None:
-    at = place % len(word)
-    swapped = word[:at] + word[at : at + 2][::-1] + word[at + 2 :]
-    for edited in (
-        word[:at] + word[at + 1 :],
-        word[:at] + letter + word[at:],
-        word[:at] + letter + word[at + 1 :],
-        swapped,
-    ):
-        assert one_edit_apart(word, edited) == one_edit_apart(edited, word) == (word != edited)
-    assert not one_edit_apart(word, word + "xy")
 
 
 def test_a_quotation_after_a_members_colon_is_read_aloud() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 from collections.abc import Iterable
@@ -19,14 +20,17 @@ from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.merge import Merged, MergeTask, merge_config, shard_facts
 from fedtext.largefedbench.metadata import write_papers
 from fedtext.largefedbench.processes import Run, side_by_side
+from fedtext.largefedbench.raw_pages import RawPageError
 from fedtext.largefedbench.shards import PageDigest, digest_pages, plan_shards, write_shard
 from fedtext.largefedbench.snapshot import MANIFEST, SnapshotError, verify, write_manifest
-from fedtext.largefedbench.sources import SOURCES
+from fedtext.largefedbench.sources import SOURCES, unread_files
+from fedtext.largefedbench.takedown import read_takedown
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.system.errors import InputError
 from fedtext.system.progress import progress
 
+LOG = logging.getLogger(__name__)
 # The files whose text decides a snapshot's bytes.
 CODE = ("largefedbench", "corpora/records.py", "corpora/splits.py", "seeding.py", "params/largefedbench.py")
 LIBRARIES = ("pyarrow", "lxml", "tokenizers", "numpy", "huggingface_hub", "jinja2")
@@ -51,24 +55,29 @@ def _build(params: LargeFedBench, tokenizer: ChunkTokenizer, raw_dir: Path, targ
     if not digests:
         looked = ", ".join(f"{raw_dir / name}" for name in params.sources)
         raise InputError(f"no raw pages in {looked}: set largefedbench.raw_dir to the directory that holds them")
+    unread = [error for name in params.sources for error in unread_files(raw_dir, SOURCES[name])]
     made_by = code_and_libraries()
-    identity = build_identity(params, tokenizer, digests, made_by)
+    identity = build_identity(params, tokenizer, digests, unread, made_by)
     working = target.with_name(f".{target.name}.building")
     if target.exists():
         return _existing(target, working, identity["inputs_sha256"])
     shards = _write_shards(params, tokenizer, digests, made_by, working / "shards", run)
-    _merge(shards, working / "snapshot", params, tokenizer, identity, digests, run)
+    _merge(shards, working / "snapshot", params, tokenizer, identity, digests, unread, run)
     os.rename(working / "snapshot", target)
     shutil.rmtree(working)
     return target
 
 
 def build_identity(
-    params: LargeFedBench, tokenizer: ChunkTokenizer, digests: dict[str, list[PageDigest]], made_by: dict[str, str]
+    params: LargeFedBench,
+    tokenizer: ChunkTokenizer,
+    digests: dict[str, list[PageDigest]],
+    unread: Iterable[RawPageError],
+    made_by: dict[str, str],
 ) -> dict[str, str]:
     """Return the hash of all inputs, and what they are processed by (`code_and_libraries`)."""
     pages = [(page.name, page.superseded, digest) for group in digests.values() for page, digest, _ in group]
-    facts = [made_by, tokenizer.sha256, params.content_parameters(), pages]
+    facts = [made_by, tokenizer.sha256, params.content_parameters(), pages, [error.args for error in unread]]
     total = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
     return {"inputs_sha256": total} | made_by
 
@@ -140,6 +149,7 @@ def _merge(
     tokenizer: ChunkTokenizer,
     identity: dict[str, str],
     digests: dict[str, list[PageDigest]],
+    unread: Iterable[RawPageError],
     run: Run,
 ) -> None:
     """Merge the shards into `root`, write the papers beside the tables, and the manifest last."""
@@ -147,25 +157,43 @@ def _merge(
         shutil.rmtree(root)  # of a merge that was killed
     root.mkdir(parents=True)
     counts: dict[str, SourceCounts] = {}
-    bad_pages: list[tuple[str, str]] = []
+    bad_pages = [(error.name, error.reason) for error in unread]
+    matched = set[int]()
     fronts: dict[str, list[tuple[str, Path]]] = {}
     for source, path in shards:
         facts = shard_facts(path)
         counts.setdefault(source, SourceCounts()).add(facts.counts)
         bad_pages += facts.bad_pages
+        matched.update(facts.taken_down)
         if facts.first_id:
             fronts.setdefault(SOURCES[source].config, []).append((facts.first_id, path))
     tasks = [MergeTask(config, tuple(fronts[config]), root, params) for config in sorted(fronts)]
     merged = list(progress(run(merge_config, tasks), "merge", unit="config", total=len(tasks)))
+    unmatched = _report_unmatched(params, matched)
     if not merged:
         reasons = {name: one.as_dict()["left_out"] for name, one in counts.items()}
         raise InputError(
             f"no client is left in snapshot {params.snapshot}: {json.dumps(reasons)}; bad pages: {bad_pages[:5]}"
         )
     _take_back(merged, counts)
-    write_papers(root, params, tokenizer, identity, digests, merged, counts, bad_pages)
+    for source, one in counts.items():
+        one.check(source)
+    write_papers(root, params, tokenizer, identity, digests, merged, counts, bad_pages, unmatched)
     write_manifest(root)
     assert (root / MANIFEST).is_file()
+
+
+def _report_unmatched(params: LargeFedBench, matched: set[int]) -> int:
+    """Print the lines of the takedown list that match nobody, and return their number."""
+    path = params.takedown_file()
+    lines = read_takedown(path).unmatched(matched)
+    if lines:
+        numbers = ", ".join(map(str, lines))
+        LOG.warning(
+            f"{path}: nobody in these pages is matched by line {numbers}; compare it with the columns client_id, "
+            "speaker and speaker_id of a snapshot, letter by letter"
+        )
+    return len(lines)
 
 
 def _take_back(merged: Iterable[Merged], counts: dict[str, SourceCounts]) -> None:

@@ -25,6 +25,7 @@ TAGS = [
     "parliamentary-proceedings",
     "scientific-abstracts",
 ]
+NAMES_SHOWN = 10  # of what no rule knew; provenance.json has all
 CLIENTS = {
     "speech": "every speech and every abstract is a client",
     "speaker_day": "a speaker's speeches of one day are a client, and so is every abstract",
@@ -55,6 +56,7 @@ def render_card(facts: dict[str, Any]) -> str:
             for name, schema in TABLES.items()
         },
         removals={name: _removals(counts) for name, counts in facts["sources"].items()},
+        unknown={name: _unknown(counts) for name, counts in facts["sources"].items()},
         bad_pages=[[bad["page"], bad["reason"]] for bad in facts["bad_pages"]],
         duplicates_are=DUPLICATES_ARE.get(facts["parameters"]["near_duplicates"], ""),
         duplicates_head=["config", *next(iter(found.values()), ())],
@@ -64,6 +66,17 @@ def render_card(facts: dict[str, Any]) -> str:
         ],
     )
     return str(DatasetCard(f"---\n{_front_matter(facts)}\n---\n{body}"))
+
+
+def _unknown(counts: Mapping[str, Any]) -> Rows:
+    """Return what no rule knew, by kind: how often, how often per 1,000 turns, and the most frequent names."""
+    rows: Rows = []
+    for kind, names in counts["unknown"].items():
+        times = sum(names.values())
+        most = sorted(names, key=lambda name: (-names[name], name))[:NAMES_SHOWN]
+        shown = "; ".join(name.replace("|", "\\|") for name in most)
+        rows.append([kind, times, f"{1000 * times / max(counts['turns'], 1):.1f}", shown])
+    return rows
 
 
 def config_tables(facts: dict[str, Any]) -> list[tuple[str, str, str, list[str]]]:

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from fedtext.largefedbench.cleaning.abstracts import clean_abstract
+from fedtext.largefedbench.cleaning.abstracts import UNKNOWN_MARKUP, clean_abstract, unknown_markup
 from fedtext.largefedbench.cleaning.cleaner import Cleaned, clean_speech
 from fedtext.largefedbench.cleaning.published import clean_as_published, keeps_us_turn, returns_early
 from fedtext.largefedbench.counts import SourceCounts
@@ -159,6 +159,8 @@ def _cleaned(turn: Turn, paragraph_words: list[int], params: LargeFedBench, coun
             cleaned = clean_speech(spoken, turn.source, params.min_letter_share)
         else:
             cleaned = clean_abstract(spoken, turn.source)
+            for name in unknown_markup(cleaned.text, turn.source):
+                counts.note_unknown(UNKNOWN_MARKUP, name)
         made = cleaned.words_read - words  # by spelling: a fraction becomes two words
         if made:
             counts.words += made

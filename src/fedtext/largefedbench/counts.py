@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
+
+from fedtext.system.errors import FedtextError
+
+LONGEST_NAME = 80  # characters of a name that is counted: a damaged page may hold one of a megabyte
+
+
+class SumError(FedtextError):
+    """Counts of a build that do not add up."""
+
 
 Tally = defaultdict[str, list[int]]
 
@@ -18,7 +27,8 @@ class SourceCounts:
     """One source: turns and words read, clients and words kept, and [times, words] by rule for what was not.
 
     `left_out` are whole turns; `removed` are pieces taken out of turns that were cleaned. Words read are words kept
-    plus both; `notes` are plain counts of things worth knowing that take no words.
+    plus both; `notes` are plain counts of things worth knowing that take no words; `unknown` counts what no rule knows,
+    by kind and by name as printed.
     """
 
     pages: int = 0
@@ -29,6 +39,7 @@ class SourceCounts:
     left_out: Tally = field(default_factory=_tally)
     removed: Tally = field(default_factory=_tally)
     notes: dict[str, int] = field(default_factory=dict)
+    unknown: dict[str, Counter[str]] = field(default_factory=dict)
 
     def leave_out(self, rule: str, words: int, turns: int = 1) -> None:
         """Count whole turns left out under `rule`."""
@@ -44,6 +55,25 @@ class SourceCounts:
         """Count something that takes no words."""
         self.notes[name] = self.notes.get(name, 0) + number
 
+    def note_unknown(self, kind: str, name: str, number: int = 1) -> None:
+        """Count something that no rule knows, under its own name."""
+        self.unknown.setdefault(kind, Counter())[name[:LONGEST_NAME]] += number
+
+    def check(self, source: str) -> None:
+        """Check that everything read was kept or left out: turns exactly, words but for those that a removal cuts.
+
+        Raises:
+            SumError: the counts do not add up, which is a fault of the program.
+        """
+        left_out = [sum(column) for column in zip((0, 0), *self.left_out.values(), strict=True)]
+        cuts = sum(times for times, _ in self.removed.values())
+        words = self.words - self.words_kept - left_out[1] - sum(words for _, words in self.removed.values())
+        if self.turns != self.clients + left_out[0] or abs(words) > cuts:
+            raise SumError(
+                f"source {source}: {self.turns} turns and {self.words} words were read, {words} words and "
+                f"{self.turns - self.clients - left_out[0]} turns are in no count; report this as a fault of fedtext"
+            )
+
     def add(self, other: SourceCounts) -> None:
         """Add the counts of another part of the same source."""
         self.pages += other.pages
@@ -57,6 +87,9 @@ class SourceCounts:
             self.remove(rule, words, times)
         for name, number in other.notes.items():
             self.note(name, number)
+        for kind, names in other.unknown.items():
+            for name, number in names.items():
+                self.note_unknown(kind, name, number)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON, rules in alphabetical order."""
@@ -69,6 +102,7 @@ class SourceCounts:
             "left_out": {rule: {"turns": t, "words": w} for rule, (t, w) in sorted(self.left_out.items())},
             "removed": {rule: {"times": t, "words": w} for rule, (t, w) in sorted(self.removed.items())},
             "notes": dict(sorted(self.notes.items())),
+            "unknown": {kind: dict(sorted(names.items())) for kind, names in sorted(self.unknown.items())},
         }
 
     @classmethod
@@ -80,4 +114,5 @@ class SourceCounts:
         for rule, tally in value["removed"].items():
             counts.remove(rule, tally["words"], tally["times"])
         counts.notes.update(value["notes"])
+        counts.unknown = {kind: Counter(names) for kind, names in value["unknown"].items()}
         return counts

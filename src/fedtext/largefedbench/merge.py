@@ -103,8 +103,8 @@ NEAR_DUPLICATES = pa.schema([("client_id", pa.string()), ("resembles", pa.string
 
 def shard_facts(path: Path) -> ShardFacts:
     """Return the facts that the shard in `path` holds about itself."""
-    counts, bad_pages, first_id = json.loads(pq.read_metadata(path).metadata[FACTS])
-    return ShardFacts(SourceCounts.from_dict(counts), [tuple(bad) for bad in bad_pages], first_id)
+    counts, bad_pages, first_id, taken_down = json.loads(pq.read_metadata(path).metadata[FACTS])
+    return ShardFacts(SourceCounts.from_dict(counts), [tuple(bad) for bad in bad_pages], first_id, taken_down)
 
 
 def split_for(client_id: str, date: str, split: Splitting) -> str:

@@ -15,7 +15,7 @@ from fedtext.largefedbench.card import config_tables, render_card
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.licenses import LICENSES, license_text
 from fedtext.largefedbench.merge import Merged
-from fedtext.largefedbench.raw_pages import RawPage
+from fedtext.largefedbench.raw_pages import RawPageError, parse_json, read_bytes, reading
 from fedtext.largefedbench.shards import PageDigest
 from fedtext.largefedbench.snapshot import DESCRIPTIONS, TABLES, file_sha256
 from fedtext.largefedbench.tokens import ChunkTokenizer
@@ -122,6 +122,7 @@ def _record_set(name: str, table: str) -> dict[str, Any]:
 
 
 FORMAT = 1
+NOTE = "_done.json"  # of the ingest, beside the pages of a window
 
 
 def write_papers(
@@ -133,25 +134,28 @@ def write_papers(
     merged: list[Merged],
     counts: dict[str, SourceCounts],
     bad_pages: list[tuple[str, str]],
+    unmatched: int,
 ) -> None:
     """Write everything but the tables and the manifest into `root`; `merged` are its configs."""
     licenses = _licenses(merged)
     dates = {one.config: one.dates for one in merged if one.dates}
+    queries, unreadable = _queries(digests)
     provenance = {
         "snapshot": params.snapshot,
         "format": FORMAT,
         **identity,
         "parameters": params.content_parameters(),
         "tokenizer": {"name": tokenizer.name, "sha256": tokenizer.sha256},
-        "queries": _queries(digests),
+        "queries": queries,
         "date_published": _date_published(params, dates),
         "dates": dates,
         "configs": {one.config: dict(sorted(one.sizes.items())) for one in merged},
         "clients_by_unit": {one.config: one.units for one in merged},
         "licenses": licenses,
         "near_duplicates": {one.config: one.duplicates for one in merged if one.duplicates is not None},
+        "takedown_lines_that_match_nobody": unmatched,
         "sources": {name: one.as_dict() for name, one in sorted(counts.items())},
-        "bad_pages": [{"page": page, "reason": reason} for page, reason in sorted(bad_pages)],
+        "bad_pages": [{"page": page, "reason": reason} for page, reason in sorted([*bad_pages, *unreadable])],
     }
     _write_json(root / "provenance.json", provenance)
     lines = [f"{digest}  {page.name}\n" for pages in digests.values() for page, digest, _ in pages]
@@ -183,23 +187,20 @@ def _write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
-def _queries(digests: dict[str, list[PageDigest]]) -> list[Any]:
-    """Return the queries of the ingest, from the `_done.json` notes beside the pages, if there are any."""
-    queries = []
-    for directory, page in sorted(
-        {(page.path.parent, page.name) for pages in digests.values() for page, _, _ in pages}
-    ):
-        queries += _noted(directory, page)
-    return [json.loads(text) for text in sorted(set(queries))]
-
-
-def _noted(directory: Path, page: str) -> list[str]:
-    note = directory / "_done.json"
-    if not note.is_file():
-        return []
-    try:
-        query = json.loads(note.read_text("utf-8")).get("query")
-    except (ValueError, AttributeError):
-        return []
-    window = RawPage(page, note).name.rpartition("/")[0]
-    return [json.dumps({"window": window, "query": query}, sort_keys=True)] if query is not None else []
+def _queries(digests: dict[str, list[PageDigest]]) -> tuple[list[Any], list[tuple[str, str]]]:
+    """Return the queries of the ingest, from the `_done.json` notes beside the pages, and notes that cannot be read."""
+    queries, unreadable = set[str](), dict[str, str]()
+    windows = {page.name.rpartition("/")[0]: page.path.parent for pages in digests.values() for page, _, _ in pages}
+    for window, directory in sorted(windows.items()):
+        name = f"{window}/{NOTE}"
+        if not (directory / NOTE).exists():
+            continue
+        try:
+            with reading(name):
+                query = parse_json(name, read_bytes(directory / NOTE)).get("query")
+        except RawPageError as error:
+            unreadable[name] = f"a note of the ingest that cannot be read: {error.reason}"
+            continue
+        if query is not None:
+            queries.add(json.dumps({"window": window, "query": query}, sort_keys=True))
+    return [json.loads(text) for text in sorted(queries)], sorted(unreadable.items())

@@ -11,6 +11,8 @@ import gzip
 import io
 import json
 import lzma
+import os
+import stat
 import struct
 import zipfile
 import zlib
@@ -27,6 +29,7 @@ from fedtext.system.errors import FedtextError, InputError
 
 BOM = b"\xef\xbb\xbf"
 MAX_BYTES = 256 * 2**20  # no page of these sources comes near it; a gzip bomb does
+MAX_HTML_BYTES = 9_500_000  # libxml2 cuts off a text of 10 MB
 MAX_NUL_SHARE = 0.25  # UTF-16 read as UTF-8 is half NULs; the US record pads some pages with a tenth
 # No page of these sources is older than the oldest of their records or dated after this: a wrong year is a wrong page.
 YEARS = range(1774, 2101)
@@ -105,7 +108,26 @@ def reading(name: str) -> Iterator[None]:
 
 def read_bytes(path: Path) -> bytes:
     """Read the bytes of a plain or gzip file (recognised by its first two bytes), at most `MAX_BYTES`."""
-    return unpacked(path.read_bytes())
+    return unpacked(regular(path).read_bytes())
+
+
+def regular(path: Path) -> Path:
+    """Return `path`, which must be a file, or a link to one: a device or a pipe may never end.
+
+    Raises:
+        InputError: it is anything else, or larger than `MAX_BYTES`.
+    """
+    facts = path.stat()
+    if not stat.S_ISREG(facts.st_mode):
+        raise InputError("neither a file nor a link to one: a device, a pipe or a folder is not read")
+    if facts.st_size > MAX_BYTES:
+        raise InputError(f"larger than {MAX_BYTES} bytes")
+    return path
+
+
+def printable(name: str) -> str:
+    """Return a file's name with the bytes that are not UTF-8 written in hexadecimal."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def unpacked(data: bytes) -> bytes:
@@ -166,6 +188,8 @@ def parse_html(name: str, data: bytes) -> Any:
         text = decode(data)
         if not text.strip():
             raise InputError("empty")
+        if len(data) > MAX_HTML_BYTES:
+            raise InputError(f"larger than {MAX_HTML_BYTES} bytes: no HTML page of these sources comes near it")
         return lxml_html.document_fromstring(text, parser=lxml_html.HTMLParser(huge_tree=False, remove_comments=True))
 
 

@@ -1,4 +1,4 @@
-"""A snapshot made ready to publish: version, date, changelog with ids, citation, all under one manifest.
+"""A snapshot made ready to publish: version, date, changelog, citation, all under one manifest.
 
 A release is a directory of its own beside the snapshots; the snapshot stays as it was built. It reads like one: the
 tables are the same bytes.
@@ -52,7 +52,7 @@ def write_release(snapshot: Path, previous: Path | None, target: Path, date: dat
     made_from = file_sha256(snapshot / MANIFEST)
     if target.exists():
         return _existing(target, made_from)
-    changes = compare(previous, snapshot) if previous else None
+    changes = _without_removed_ids(compare(previous, snapshot)) if previous else None
     facts = provenance(snapshot)
     facts |= {
         "date_published": date.isoformat(),
@@ -73,7 +73,7 @@ def write_release(snapshot: Path, previous: Path | None, target: Path, date: dat
 
 
 def render_changelog(facts: dict[str, Any], changes: dict[str, Any] | None) -> str:
-    """Return the changes since the previous version, with the ids of added, removed and altered clients."""
+    """Return the changes since the previous version, with the ids of added and altered clients."""
     head = f"# {facts['snapshot']} ({facts['date_published']})\n"
     if changes is None:
         clients = sum(split["clients"] for splits in facts["configs"].values() for split in splits.values())
@@ -85,6 +85,15 @@ def render_changelog(facts: dict[str, Any], changes: dict[str, Any] | None) -> s
                 more = [f"- and {len(ids) - LISTED} more, in changes.json"] if len(ids) > LISTED else []
                 parts += [f"## {config}: {len(ids)} {kind}\n", *(f"- {one}" for one in ids[:LISTED]), *more, ""]
     return "\n".join(parts)
+
+
+def _without_removed_ids(changes: dict[str, Any]) -> dict[str, Any]:
+    """Return the changes without ids of removed clients, who may have asked to be; their number is in the counts."""
+    clients = {
+        config: {kind: ids for kind, ids in kinds.items() if kind != "removed"}
+        for config, kinds in changes["clients"].items()
+    }
+    return changes | {"clients": clients}
 
 
 def _existing(target: Path, made_from: str) -> Path:

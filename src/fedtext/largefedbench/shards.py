@@ -19,13 +19,14 @@ from fedtext.largefedbench.clients import Client, clients_of, kinds_in, without_
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.near_duplicates import MinHash
 from fedtext.largefedbench.processes import Run
-from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError, SkippedPageError
+from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError, SkippedPageError, regular
 from fedtext.largefedbench.snapshot import SHARD, TableWriter
 from fedtext.largefedbench.sources import SOURCES, Source, raw_pages
-from fedtext.largefedbench.takedown import read_takedown
+from fedtext.largefedbench.takedown import Takedown, read_takedown
 from fedtext.largefedbench.tokens import ChunkTokenizer
-from fedtext.largefedbench.turns import Turn
+from fedtext.largefedbench.turns import Turn, Unknown
 from fedtext.params.largefedbench import LargeFedBench
+from fedtext.system.errors import InputError
 
 BATCH = 512  # texts encoded at once
 ROW_GROUP = 256  # rows of a shard read at once in the merge
@@ -53,11 +54,15 @@ class ShardTask:
 
 
 class ShardFacts(NamedTuple):
-    """The facts a shard holds about itself: counts, bad pages as (name, reason), and its first client id."""
+    """The facts a shard holds about itself.
+
+    Counts, bad pages as (name, reason), its first client id, and the lines of the takedown list that it matched.
+    """
 
     counts: SourceCounts
     bad_pages: list[tuple[str, str]]
     first_id: str
+    taken_down: list[int]
 
 
 def digest_pages(raw_dir: Path, params: LargeFedBench, run: Run) -> dict[str, list[PageDigest]]:
@@ -72,7 +77,7 @@ def _digest(page: RawPage) -> PageDigest:
     total, size = hashlib.sha256(), 0
     for path in sorted(p for p in page.path.rglob("*") if p.is_file()):
         digest, bytes_read = _file_digest(path)
-        total.update(f"{path.relative_to(page.path).as_posix()}\0{digest}\n".encode())
+        total.update(os.fsencode(path.relative_to(page.path).as_posix()) + f"\0{digest}\n".encode())
         size += bytes_read
     return PageDigest(page, total.hexdigest(), size)
 
@@ -80,9 +85,9 @@ def _digest(page: RawPage) -> PageDigest:
 def _file_digest(path: Path) -> tuple[str, int]:
     """Return SHA-256 and size; for a file that cannot be opened a mark and 0, for reading it gives the error."""
     try:
-        with path.open("rb") as file:
+        with regular(path).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest(), path.stat().st_size
-    except OSError:
+    except (OSError, InputError):
         return UNREADABLE, 0
 
 
@@ -127,21 +132,23 @@ def write_shard(task: ShardTask) -> Path:
         return task.path
     counts, bad_pages = SourceCounts(), list[tuple[str, str]]()
     turns = _turns(SOURCES[task.source], task, counts, bad_pages)
-    clients = sorted(_clients(turns, task.params, counts), key=lambda client: client.client_id)
+    taken_down = read_takedown(task.params.takedown_file())
+    clients = sorted(_clients(turns, task.params, counts, taken_down), key=lambda client: client.client_id)
     partial = task.path.with_suffix(f".{os.getpid()}.partial")
     writer = TableWriter(partial, SHARD, row_group=ROW_GROUP)
     minhash = MinHash() if task.params.near_duplicates != "ignore" else None
     for first in range(0, len(clients), BATCH):
         _write_batch(writer, clients[first : first + BATCH], task, minhash)
     first_id = clients[0].client_id if clients else ""
-    writer.close({FACTS: json.dumps([counts.as_dict(), bad_pages, first_id])})
+    writer.close({FACTS: json.dumps([counts.as_dict(), bad_pages, first_id, sorted(taken_down.matched)])})
     os.replace(partial, task.path)
     return task.path
 
 
-def _clients(turns: Iterable[Turn], params: LargeFedBench, counts: SourceCounts) -> Iterator[Client]:
+def _clients(
+    turns: Iterable[Turn], params: LargeFedBench, counts: SourceCounts, taken_down: Takedown
+) -> Iterator[Client]:
     """Yield the clients of these turns without those of the takedown list and, if required, without personal data."""
-    taken_down = read_takedown(params.takedown_file())
     for client in taken_down.without(clients_of(taken_down.without_turns(turns, counts), params, counts), counts):
         yield without_personal_data(client, counts) if params.personal_data == "remove" else client
 
@@ -155,6 +162,8 @@ def _turns(source: Source, task: ShardTask, counts: SourceCounts, bad_pages: lis
                 found = True
                 if isinstance(item, Turn):
                     yield item
+                elif isinstance(item, Unknown):
+                    counts.note_unknown(*item)
                 elif error := _loss(item, counts):
                     _note_bad(error, task.params, counts, bad_pages)
             if not found:

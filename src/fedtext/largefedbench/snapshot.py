@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -138,7 +138,8 @@ def file_sha256(path: Path) -> str:
 
 
 def _files(root: Path) -> list[str]:
-    names = (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+    """Return the names of everything below `root` that is no folder: files, and what should not be there."""
+    names = (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_symlink() or not path.is_dir())
     return sorted(name for name in names if name != MANIFEST and not name.startswith(HUB_LEFTOVERS))
 
 
@@ -164,6 +165,10 @@ def read_manifest(root: Path) -> dict[str, str]:
         digest, gap, name = line.partition("  ")
         if len(digest) != 64 or not gap or not name:
             raise SnapshotError(f"{path}, line {number}: not a sha256 and a file name; fetch the snapshot again")
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            raise SnapshotError(f"{path}, line {number}: {name} lies outside the snapshot; fetch the snapshot again")
+        if name in hashes:
+            raise SnapshotError(f"{path}, line {number}: {name} is listed twice; fetch the snapshot again")
         hashes[name] = digest
     return hashes
 
@@ -183,8 +188,15 @@ def verify(root: Path) -> dict[str, str]:
                 f"{root / name} is not the file of {MANIFEST}: its bytes changed; fetch the snapshot again"
             )
     for name in _files(root):
+        if name not in hashes and not (root / name).is_file():
+            raise SnapshotError(
+                f"{str(root / name)!a} is no file but a dangling link, a link to a folder, or a pipe; remove it"
+            )
         if name not in hashes:
-            raise SnapshotError(f"{root / name} is not in {MANIFEST}: it is no part of the snapshot; move it elsewhere")
+            raise SnapshotError(
+                f"{ascii(str(root / name))[1:-1]} is not in {MANIFEST}: "
+                "it is no part of the snapshot; move it elsewhere"
+            )
     return hashes
 
 

@@ -2,14 +2,14 @@
 
 It has one entry a line: `id: 2024-05-09.ca.100` or `speaker: us/K000001`, a source and the speaker's id or name as the
 tables have it; `#` starts a comment. The id of a client that is a speaker, or a speaker's day, leaves out the speaker.
-Snapshots report how many were left out, never who.
+Snapshots report how many were left out, never who; a build says which lines match
+nobody, for a slip of the pen in a request must not pass in silence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fedtext.largefedbench.clients import Client, Text, split_key, unit_of
@@ -22,17 +22,25 @@ RULE = "taken_down"
 
 @dataclass(frozen=True)
 class Takedown:
-    """Client ids, undated for those of speakers, and (source, speaker's id or name), to leave out."""
+    """Client ids, undated for those of speakers, and (source, speaker's id or name) to leave out, with their lines."""
 
-    ids: frozenset[str] = frozenset()
-    speakers: frozenset[tuple[str, str]] = frozenset()
+    ids: Mapping[str, int] = field(default_factory=dict)
+    speakers: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    matched: set[int] = field(default_factory=set)  # the lines that turns or clients were found for
 
     def has(self, one: Turn | Client) -> bool:
         """Return whether a turn or a client is on the list."""
         if not self.ids and not self.speakers:
             return False
-        said_by = {(one.source, one.speaker_id), (one.source, one.speaker)}
-        return one.client_id in self.ids or speaker_key(one) in self.ids or not self.speakers.isdisjoint(said_by)
+        said_by = ((one.source, one.speaker_id), (one.source, one.speaker))
+        lines = [self.ids.get(one.client_id), self.ids.get(speaker_key(one)), *map(self.speakers.get, said_by)]
+        found = {line for line in lines if line is not None}
+        self.matched.update(found)
+        return bool(found)
+
+    def unmatched(self, matched: Iterable[int]) -> list[int]:
+        """Return the lines of the list, by number, that are not among `matched`."""
+        return sorted({*self.ids.values(), *self.speakers.values()} - set(matched))
 
     def without_turns(self, turns: Iterable[Turn], counts: SourceCounts) -> Iterator[Turn]:
         """Yield the turns that stay; the others are counted."""
@@ -63,27 +71,22 @@ def speaker_key(one: Turn | Client) -> str:
 
 
 def read_takedown(path: Path | None) -> Takedown:
-    """Return the list in a file; an empty one without a file.
+    """Return the list in a file; an empty one without a file. Of equal entries the first line counts.
 
     Raises:
         InputError: a line is neither a client nor a speaker.
     """
-    return _read(path, path.stat().st_mtime_ns) if path else Takedown()
-
-
-@lru_cache(maxsize=8)
-def _read(path: Path, _changed: int) -> Takedown:
-    ids, speakers = set[str](), set[tuple[str, str]]()
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+    ids, speakers = dict[str, int](), dict[tuple[str, str], int]()
+    for number, line in enumerate(path.read_text("utf-8").splitlines() if path else (), start=1):
         text = line.partition("#")[0].strip()
         kind, _, name = (part.strip() for part in text.partition(":"))
         source, _, speaker = (part.strip() for part in name.partition("/"))
         if kind == "id" and name:
-            ids.add(split_key(name, "speaker"))
+            ids.setdefault(split_key(name, "speaker"), number)
         elif kind == "speaker" and source and speaker:
-            speakers.add((source, speaker))
+            speakers.setdefault((source, speaker), number)
         elif text:
             raise InputError(
                 f"{path}, line {number}: {text!r} is neither `id: <client id>` nor `speaker: <source>/<name or id>`"
             )
-    return Takedown(frozenset(ids), frozenset(speakers))
+    return Takedown(ids, speakers)

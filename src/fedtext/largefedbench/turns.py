@@ -6,7 +6,7 @@ text. So the published reading and the clean one share one parser, and everythin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 SPOKEN = "spoken"  # a paragraph said (or, for abstracts, written) by the turn's own speaker
@@ -51,6 +51,29 @@ class Turn:
     floor_language: str = ""
     label: str = ""
     labelled: bool = False
+
+
+class Unknown(NamedTuple):
+    """Something of a page that no rule knows, such as a speaker's label: its `kind`, and its `name` as printed."""
+
+    kind: str
+    name: str
+
+
+@dataclass
+class UniqueIds:
+    """Ids of one page: a repeated one gets a suffix, so that no turn is lost; in time linear in their number."""
+
+    copies: dict[str, int] = field(default_factory=dict)
+
+    def unique(self, client_id: str) -> str:
+        """Return `client_id`, with `.copy2`, `.copy3` and so on if the page has used it already."""
+        unique = client_id
+        while unique in self.copies:
+            self.copies[client_id] += 1
+            unique = f"{client_id}.copy{self.copies[client_id]}"
+        self.copies[unique] = 1
+        return unique
 
 
 def n_words(text: str) -> int:

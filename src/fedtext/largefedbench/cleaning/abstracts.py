@@ -1,5 +1,8 @@
 """Cleaning of scientific prose: the preprint servers' placeholders, fused headings, markup left in the text.
 
+Markup that is known becomes its character ("n{ge}3" is "n≥3"), or goes if it sets type only. Markup that is not known
+stays in the text, for a number or a sign may stand behind it, and is named in the snapshot's counts.
+
 An abstract was written: the parliaments' rules (vocatives, formulas, share of letters) do not apply to it. Braces
 and angle brackets of other sources are their authors' own (LaTeX, inequalities), so those texts only have their
 spaces closed up.
@@ -18,41 +21,96 @@ _LETTERS = """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu
 tau upsilon phi chi psi omega"""
 _GREEK: dict[str, str] = dict(zip(re.findall(r"\w+", _LETTERS), "αβγδεζηθικλμνξοπρστυφχψω", strict=True))
 _SYMBOLS = {
-    "micro": "µ",
-    "degrees": "°",
-    "degree": "°",
-    "+/-": "±",
-    "times": "×",
-    "middle dot": "·",
-    "infty": "∞",
-    "prime": "′",
-}
-_SCRIPT = re.compile(r"\{(?:super|sub)script ([^{}]*)\}")
+    "micro": "µ", "degrees": "°", "degree": "°", "deg": "°", "+/-": "±", "-/+": "∓", "plusmn": "±", "times": "×",
+    "middle dot": "·", "middot": "·", "bullet": "•", "infty": "∞", "infinity": "∞", "prime": "′", "ge": "≥", "geq": "≥",
+    "geqslant": "≥", "le": "≤", "leq": "≤", "leqslant": "≤", "gt": ">", "lt": "<", "ne": "≠", "neq": "≠", "approx": "≈",
+    "sim": "∼", "simeq": "≃", "cong": "≅", "equiv": "≡", "propto": "∝", "gtrsim": "≳", "lesssim": "≲", "gg": "≫",
+    "ll": "≪", "plus": "+", "minus": "−", "div": "÷", "divide": "÷", "cdot": "·", "pm": "±", "mp": "∓", "ell": "ℓ",
+    "hbar": "ℏ", "partial": "∂", "nabla": "∇", "sum": "∑", "prod": "∏", "int": "∫", "surd": "√", "radic": "√",
+    "rightarrow": "→", "right arrow": "→", "to": "→", "leftarrow": "←", "left arrow": "←", "uparrow": "↑",
+    "up arrow": "↑", "downarrow": "↓", "down arrow": "↓", "leftrightarrow": "↔", "angstrom": "Å", "euro": "€",
+    "pound": "£", "yen": "¥", "dagger": "†", "cap": "∩", "cup": "∪", "in": "∈", "subset": "⊂", "forall": "∀",
+    "exists": "∃", "bigtriangleup": "△", "triangle": "△", "circ": "∘", "star": "⋆", "ast": "∗", "otimes": "⊗",
+    "oplus": "⊕", "copyright": "©", "registered": "®", "tm": "™", "trade": "™", "ndash": "–", "mdash": "—",
+    "hellip": "…", "per thousand": "‰", "permil": "‰", "varphi": "φ", "varepsilon": "ε", "vartheta": "ϑ", "epsi": "ε",
+}  # fmt: skip
+_SCRIPT = re.compile(r"\{(super|sub)script ([^{}]*)\}")
+# A figure raised after a figure is a power ("10{superscript 6}"): without its height it is another number.
+_POWER = re.compile(r"(?<=\d)\{superscript ([−–+-]?\d+)\}|(?<=\d)<sup>([−–+-]?\d+)</sup>")
+_RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
 _NAMED = re.compile(r"\{([A-Za-z+/-][A-Za-z +/-]{0,20})\}")
 _SECTIONS = (
     "Abstract|Aims?|Background|Conclusions?|Discussion|Findings|Interpretation|Introduction|Methods?|Motivation"
     "|Objectives?|Results?|Significance|Summary"
 )
-_REMOVED = re.compile(
-    r"(?=[\[<{ABCDFIMORS])"  # what any of them begins with
-    r"(?:(?P<formula_placeholder>\[\s*(?:Formula|Figure|Table|Graphic)(?:: see text)?\s*\])"
-    rf"|(?P<fused_heading>(?:(?<=^)|(?<=[.!?)\s]))(?:{_SECTIONS}|{_SECTIONS.upper()})(?=[A-Z][a-z]))"
-    r"|(?P<markup></?[a-zA-Z][\w:-]{0,20}(?:\s[^<>]{0,200})?/?>)"
-    r"|(?P<unknown_placeholder>\{[^{}\s]{1,30}\}))"
+# Headings whose words open sentences too: only where a sentence ended, or at the beginning.
+_MORE_SECTIONS = (
+    "Purposes?|Materials|Patients|Author summary|Lay summary|Plain language summary|One[- ]sentence summary|Rationale"
+    "|Importance|Design|Study design|Setting|Participants|Interventions?|Exposures?|Main outcome measures?"
+    "|Main outcomes?|Outcomes?|Measurements?|Key results|Main results|Main findings|Key findings|Limitations?"
+    "|Hypothesis|Hypotheses|Goals?|Context|Highlights|Graphical abstract"
+    "|Competing interest statement|Competing interests?"
+    "|Conflicts? of interest|Funding(?: statement)?|Trial registration(?: number)?|Registration|Clinical trial number"
+    "|Data availability(?: statement)?|Availability(?: and implementation)?|Implementation|Supplementary information"
+    "|Contact|Keywords|Key points|Impact|Novelty|Evidence|Relevance|Clinical relevance|Statement of significance"
+    "|Translational relevance|Implications|Approach|Problem|Question|Data sources|Study selection|Data synthesis"
+    "|Analysis|Procedures?|Subjects|Sample|Location|Time period|Major taxa studied|Innovation|Teaser|Ethics"
 )
+
+
+def _any_case(words: str) -> str:
+    """Return a pattern of the headings as they stand, with a capital at every word, and in capitals."""
+    return f"{words}|{words.title()}|{words.upper()}".replace("(?:And", "(?:and")
+
+
+_ANY_SECTION = rf"(?:{_any_case(_MORE_SECTIONS)}|{_any_case(_SECTIONS)})"
+_JOINED = rf"{_ANY_SECTION}(?:\s*(?:,|/|&|and|AND|And)\s*{_ANY_SECTION})+"  # "Materials and Methods"
+_FUSED = r"(?=[A-Z][a-z]|[A-Z] [a-z]|[OCM]_[A-Z])"  # what a heading has lost its end to
+_TAGS = (
+    "sup|sub|i|b|u|em|strong|italic|bold|underline|small|sc|span|p|br|hr|div|title|sec|list|list-item|label|li|ul|ol|a"
+    "|abstract|h[1-6]|inline-formula|monospace|xref|ext-link|named-content|styled-content"
+)
+_BLOCKS = re.compile(r"</?(?:jats:)?(?:p|br|hr|div|title|sec|list|list-item|li|ul|ol|h[1-6])\b", re.IGNORECASE)
+_ATTRIBUTES = r"""(?:\s+[\w:-]+\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>]+))*"""
+# HighWire's own codes: O_ opens, C_ closes, M_ marks the middle of something.
+_CODES = (
+    "FIG|TBL|TABLE|LI|SCPLOW|SCPCAP|ST_ABS|TEXTBOX|QD|LST|BOX|UL|OL|LINKSMALLFIG|LINK|FLOATNO|TABLECAPTION|ABSTRACT"
+    "|DISP_FORMULA"
+)
+_REMOVED = re.compile(
+    r"(?=[\[<{ABCDEFGHIKLMNOPQRSTVo])"  # what any of them begins with
+    r"(?:(?P<formula_placeholder>\[\s*(?:Formula|Figure|Table|Graphic)(?:: see text)?\s*\])"
+    r"|(?P<figure>(?:Graphical [Aa]bstract\s*)?O_(?:FIG|TBL)\b.*?(?:C_(?:FIG|TBL)\b|$))"
+    rf"|(?P<heading>(?:A)?O_ST_ABS.{{0,80}}?C_ST_ABS)"
+    r"|(?P<highwire_link>View larger version \([^()]{0,20}\):|org\.highwire\.[\w.@]*)"
+    rf"|(?P<highwire_code>[OCM]_(?:{_CODES}))"
+    rf"|(?P<fused_heading>(?:(?<=^)|(?<=[.!?)])|(?<=[.!?)]\s)){_JOINED}{_FUSED}"
+    rf"|(?:(?<=^)|(?<=[.!?)])|(?<=[.!?)]\s))(?:{_any_case(_MORE_SECTIONS)}){_FUSED}"
+    rf"|(?:(?<=^)|(?<=[.!?)\s]))(?:{_SECTIONS}|{_SECTIONS.upper()}){_FUSED})"
+    rf"|(?P<markup></?(?:[a-z]+:)?(?:{_TAGS}){_ATTRIBUTES}\s*/?>|<!--.*?-->))",
+    re.DOTALL,
+)
+_UNKNOWN = re.compile(
+    r"\{[^{}\s]{1,30}\}|</?[a-zA-Z][\w:-]{0,20}(?:\s[^<>]{0,200})?/?>|(?<![A-Za-z0-9])[OCM]_[A-Z]{2,}(?:_[A-Z]+)*"
+    r"|\borg\.\w+\.[\w.@]+|&[a-z]{2,10};|(?:(?<=^)|(?<=[.!?] ))[A-Z]{6,}(?=[A-Z][a-z]+ )"
+)
+_SMALL_CAPITALS = re.compile(r"O_SCP(?:LOW|CAP)(.*?)C_SCP(?:LOW|CAP)")
+_SPACED = frozenset({"formula_placeholder", "figure", "highwire_link", "heading"})
+UNKNOWN_MARKUP = "markup"
 _PREPRINTS = frozenset({"biorxiv", "medrxiv"})
 
 
 def clean_abstract(paragraphs: Sequence[str], source: str) -> Cleaned:
     """Return the abstract as one line of prose, without placeholders and markup.
 
-    Entities are decoded, scripts and Greek letters restored.
+    Entities are decoded, scripts and Greek letters restored; what is not known stays (`unknown_markup`).
     """
     removed: list[Removal] = []
 
     def take_out(match: re.Match[str]) -> str:
         removed.append(Removal(match.lastgroup or "", match.group()))
-        return " " if match.lastgroup == "formula_placeholder" else ""
+        spaced = match.lastgroup in _SPACED or _BLOCKS.match(match.group()) or match.group().endswith("_LI")
+        return " " if spaced else ""
 
     text = normalise_abstract(" ".join(paragraphs), source)
     words_read = n_words(text)
@@ -61,14 +119,23 @@ def clean_abstract(paragraphs: Sequence[str], source: str) -> Cleaned:
     return Cleaned(" ".join(text.split()), removed, words_read)
 
 
+def unknown_markup(text: str, source: str) -> list[str]:
+    """Return what looks like markup in a cleaned abstract: nothing that the cleaning knows, so it stayed."""
+    return _UNKNOWN.findall(text) if source in _PREPRINTS else []
+
+
 def normalise_abstract(text: str, source: str) -> str:
     """Return the same words in one spelling: HTML entities, {superscript 2}, {beta}; nothing is removed here."""
     if source not in _PREPRINTS:
         return text
     if "&" in text:
         text = html.unescape(html.unescape(text))
-    if "{" in text:
-        text = _NAMED.sub(_symbol, _SCRIPT.sub(r"\1", text))
+    if "_SCP" in text:
+        text = _SMALL_CAPITALS.sub(r"\1", text)
+        text = re.sub(r"^\s*ABSTRACT(?=\s*O_ST_ABS)", "", text)
+    if "{" in text or "<sup>" in text:
+        text = _POWER.sub(lambda match: (match[1] or match[2]).translate(_RAISED), text)
+        text = _NAMED.sub(_symbol, _SCRIPT.sub(r"\2", text))
     return text.replace("\u00a0", " ")
 
 

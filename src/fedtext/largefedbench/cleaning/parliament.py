@@ -94,7 +94,8 @@ CLERK = (
         "us",
         rf"The (?:[a-z]+ ){{0,3}}[Cc]lerk (?:read|designated|redesignated|reported)\b{_NARRATED}",
         r"The text of .{2,160} (?:is|are) as follows:",
-        r"The (?:amendment|resolution|bill|following|material|letter|article|statement)\b[^.;!?]{0,160} follows:",
+        r"The (?:amendment|resolution|bill|following|material|letter|article|statement)\b"
+        r"(?:[^.;!?]|\b(?:Mr|Mrs|Ms|Dr|No|Nos)\.){0,160} follows:",
         r"Pending:",
         rf"An? (?:joint |concurrent )?(?:resolution|bill) (?:\((?:S|H)\.[^()]*\)"
         rf"|proposing an amendment to the Constitution)"
@@ -131,6 +132,8 @@ CLERK = (
 
 
 _WORD = r"(?:[A-Z][\w'’.-]*|de|la|van|von|der|du|of|the)"
+# A word of a constituency's name, or one that joins two of them.
+_PLACE = rf"(?:{_WORD}|[a-z]{{1,2}}[-'’][A-Z][\w'’.-]*|and|for|upon|on|in|by|under|with|le|en|an|na|nan|y|yr|&)"
 _TITLE = r"(?:Mr|Mrs|Ms|Miss|Dr|Chairman|Chairwoman|Speaker|Sir|Dame|Lord|Lady|Baroness)\.?"
 _TITLED_NAME = rf"{_TITLE} {_WORD}(?: {_WORD}){{0,4}}"
 _FULL_NAME = r"[A-Z][\w'’-]+(?: (?:[A-Z][\w'’.-]*|de|van|von)){1,3}"
@@ -159,8 +162,9 @@ NOTATION = (
         "spoken_in_another_language",
         "",
         # The words themselves, where the record prints them before their translation.
-        r"\[[^\[\]]{0,60}\bspoke in [^\[\]]{2,40} as follows:?\][^\[\]]{0,4000}\[[^\[\]]{0,60}translat[^\[\]]{0,40}\]",
-        r"\[[^\[\]]{0,60}\btranslat(?:ed|ion)[^\[\]]{0,40}\]",
+        r"\[[^\[\]]{0,60}\bspoke in [^\[\]]{2,40} (?:as follows|the following text):?\][^\[\]]{0,4000}"
+        r"\[[^\[\]]{0,60}(?:translat|interpret)[^\[\]]{0,40}\]",
+        r"\[[^\[\]]{0,60}\b(?:translat|interpret)(?:ed|ion|ation)\b[^\[\]]{0,40}\]",
         r"\[[^\[\]]{0,60}\b(?:spoke|sang|speaking|speaks|spoken) in [^\[\]]{2,60}\]",
         r"\([^()]{0,30}\b[Ss]poke in [A-Z][^()]{2,40}\)",
     ),
@@ -219,13 +223,13 @@ MEMBER_NAMES = (
         "us",
         r"(?P<keep>\b(?:[Gg]entle(?:man|woman|lady|men|women)|Senators?|Delegates?|Congress(?:man|woman)|Members?"
         r"|[Cc]olleagues?|friends?|[Cc]hair(?:man|woman)?|[Ll]eader|[Ww]hip)\b"
-        r"(?:,? (?:from|of) (?:the )?[A-Z][\w'’. ]{2,40}?)?,?)"
+        r"(?:,? (?:from|of) (?:the )?[A-Z][\w'’., -]{2,60}?)?,?)"
         rf" [\[(]{_TITLED_NAME}[\])]",
     ),
     rule(
         "member_name",
         "uk",
-        rf"(?P<keep>\bMembers? for {_WORD}(?:,? (?:and )?{_WORD}){{0,7}})"
+        rf"(?P<keep>\bMembers? for {_PLACE}(?:,? {_PLACE}){{0,15}})"
         rf" \((?:{_TITLED_NAME}|(?!Northern Ireland){_FULL_NAME})\)",
     ),
 )

@@ -201,7 +201,7 @@ class RawStore:
         try:
             done = json.loads((directory / DONE).read_text("utf-8"))
             pulled_by, pages = done["query"], {page["name"]: page["sha256"] for page in done["pages"]}
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             raise StoredWindowError(f"{directory} has no readable {DONE}, so no pull finished it: {remedy}") from None
         if pulled_by != query:
             raise StoredWindowError(f"{directory} was pulled by {pulled_by}, not by {query}: {remedy}")

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError
+from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError, SkippedPageError, printable
 from fedtext.largefedbench.sources import biorxiv, canada, openreview, pubmed, scitldr, uk, us
-from fedtext.largefedbench.turns import Turn
+from fedtext.largefedbench.turns import Turn, Unknown
 
-Parser = Callable[[RawPage], Iterator[Turn | RawPageError | Completeness]]
+Parser = Callable[[RawPage], Iterator[Turn | Unknown | RawPageError | Completeness]]
 
 
 class Source(NamedTuple):
@@ -46,15 +46,56 @@ _NOT_A_PAGE = re.compile(r"(^|/)[._]")
 
 def raw_pages(raw_dir: Path, source: Source) -> list[RawPage]:
     """Return the source's pages in name order; of a UK day's revisions all but the last are marked superseded."""
-    root = raw_dir / source.name
-    names = sorted(path.relative_to(root).as_posix() for path in root.rglob("*")) if root.is_dir() else []
     pages = [
-        RawPage(f"{source.name}/{name}", root / name)
-        for name in names
-        if re.fullmatch(source.pattern, name, re.IGNORECASE) and not _NOT_A_PAGE.search(name)
+        RawPage(f"{source.name}/{name}", path)
+        for name, path in _files(raw_dir, source)
+        if not _unread(source, name, path)
     ]
-    if source.name == "us":
-        return pages
-    # A link that leads nowhere is a page that cannot be read, not a page that is not there.
-    pages = [page for page in pages if page.path.is_file() or page.path.is_symlink()]
     return uk.mark_superseded(pages) if source.name == "uk" else pages
+
+
+def unread_files(raw_dir: Path, source: Source) -> list[SkippedPageError]:
+    """Return every file and link below the source's folder that is no page, by name and with the reason."""
+    return [
+        SkippedPageError(f"{source.name}/{printable(name)}", reason)
+        for name, path in _files(raw_dir, source)
+        if (reason := _unread(source, name, path))
+    ]
+
+
+def _files(raw_dir: Path, source: Source) -> Iterator[tuple[str, Path]]:
+    """Yield name and path of everything below the source's folder, in name order, without notes and plain folders.
+
+    The files of a US day's folder belong to the day, whose parser counts them.
+    """
+    root = raw_dir / source.name
+    days = set[str]()
+    for name in sorted(path.relative_to(root).as_posix() for path in root.rglob("*")) if root.is_dir() else ():
+        path = root / name
+        if _NOT_A_PAGE.search(name) or any(parent.as_posix() in days for parent in PurePosixPath(name).parents):
+            continue
+        is_day = source.name == "us" and bool(re.fullmatch(source.pattern, name, re.IGNORECASE)) and path.is_dir()
+        if is_day:
+            days.add(name)
+        if is_day or path.is_symlink() or not path.is_dir():
+            yield name, path
+
+
+def _unread(source: Source, name: str, path: Path) -> str:
+    """Return why a file is no page of the source; empty if it is one.
+
+    A link that leads nowhere is a page that cannot be read, not a page that is not there.
+    """
+    if printable(name) != name:
+        return "its name is not UTF-8: rename it"
+    if not re.fullmatch(source.pattern, name, re.IGNORECASE):
+        return (
+            "a link to a folder, which is not followed"
+            if path.is_dir()
+            else f"its name is not of a page: {source.pattern}"
+        )
+    return (
+        ""
+        if path.is_symlink() or path.is_file() or (path.is_dir() and source.name == "us")
+        else "neither a file nor a folder"
+    )

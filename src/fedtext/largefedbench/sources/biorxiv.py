@@ -7,25 +7,18 @@
 from __future__ import annotations
 
 import datetime
-import re
 from collections.abc import Iterator
 from typing import Any
 
-from fedtext.largefedbench.raw_pages import RawPage, parse_json, possible_date, reading
+from fedtext.largefedbench.raw_pages import RawPage, RawPageError, parse_json, possible_date, reading
+from fedtext.largefedbench.sources.notices import EMPTY, is_no_abstract, notice
 from fedtext.largefedbench.turns import SPEECH, Paragraph, Turn, joined
 from fedtext.system.errors import InputError
 
 ALLOWED_LICENSES = frozenset({"cc_by", "cc_by_nc", "cc_by_nd", "cc_by_nc_nd", "cc0"})
-# Many a preprint is about withdrawal: only the notices themselves open so.
-WITHDRAWN = re.compile(r"\W*withdrawn\b", re.IGNORECASE)
-WITHDRAWAL_NOTICE = re.compile(
-    r"\s*(?:withdrawal statement|(?:the )?authors? ha(?:s|ve) withdrawn"
-    r"|this (?:article|manuscript|preprint) has been withdrawn)",
-    re.IGNORECASE,
-)
 
 
-def parse(page: RawPage) -> Iterator[Turn]:
+def parse(page: RawPage) -> Iterator[Turn | RawPageError]:
     """Yield every row of one page; a row of the wrong shape is a `malformed_row` turn."""
     value = parse_json(page.name, page.read())
     with reading(page.name):
@@ -36,6 +29,9 @@ def parse(page: RawPage) -> Iterator[Turn]:
         rows = value["collection"]
         if not isinstance(rows, list):
             raise TypeError("collection is not a list")
+    said = value["messages"][0].get("count") if value["messages"] else None
+    if str(said).isdecimal() and int(str(said)) != len(rows):
+        yield RawPageError(page.name, f"says that it holds {said} rows and holds {len(rows)}")
     for number, row in enumerate(rows):
         yield _turn(row, server) if _well_formed(row) else malformed(page, server, number, row)
 
@@ -81,9 +77,8 @@ def _kind(row: dict[str, Any], version: str) -> str:
     # The published reading keeps withdrawn rows: none may come past the licence.
     if joined(str(row.get("license", ""))) not in ALLOWED_LICENSES:
         return "licence_not_kept"
-    heads = (str(row.get("type", "")), row["title"])
-    if any(map(WITHDRAWN.match, heads)) or WITHDRAWAL_NOTICE.match(row["abstract"]):
-        return "withdrawn"
-    if not row["abstract"].strip():
-        return "empty_abstract"
+    if kind := notice(row["title"], row["abstract"], str(row.get("type", ""))):
+        return kind
+    if is_no_abstract(row["abstract"]):
+        return EMPTY
     return SPEECH if version == "1" else "later_version"

@@ -16,7 +16,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from fedtext.largefedbench.raw_pages import RawPage, RawPageError, SkippedPageError, parse_xml, possible_date, reading
-from fedtext.largefedbench.turns import CHAIR_TURN, COLLECTIVE, SPEECH, SPOKEN, Paragraph, Turn, joined
+from fedtext.largefedbench.turns import (
+    CHAIR_TURN,
+    COLLECTIVE,
+    SPEECH,
+    SPOKEN,
+    Paragraph,
+    Turn,
+    UniqueIds,
+    Unknown,
+    joined,
+)
 from fedtext.system.errors import InputError
 
 CHAIR = re.compile(
@@ -24,8 +34,14 @@ CHAIR = re.compile(
     r"|The Clerk of the House|L[ea] (?:vice-|V)?[Pp]résidente?\b|L[ea] [Gg]reffi[eè]re?\b"
 )
 CROWD = re.compile(
-    r"(?:Some|An|A|Several) hon\.? (?:members?|senators?)|(?:Some|Several) members|Hon\.? members|Members"
+    r"(?:Some|An|A|Several) hon\.? (?:members?|senators?)|(?:Some|Several|A) (?:members?|voices?)|Hon\.? members"
+    r"|Members|Voices?|An hon\.? (?:voice|minister)"
     r"|Des (?:voix|députés|sénateurs)|Une voix|Un(?:e)? députée?",
+    re.I,
+)
+PERSON = re.compile(
+    r"(?:(?:The )?(?:Right |Rt\.? )?Hon\b|Mr|Mrs|Ms|Miss|Dr|Mx|M|Mme|Mlle|L[’']hon|Le très hon"
+    r"|Senator|Général|General|His|Her)\b",
     re.I,
 )
 SAID = re.compile(r"\s*(?:He|She|They|The (?:hon\. )?(?:member|minister)) said:\s*")
@@ -63,7 +79,9 @@ def bare_name(name: str) -> str:
 
 
 def turn_kind(speaker: str) -> str:
-    """Return `chair`, `collective` ("Some hon. members") or `speech`."""
+    """Return `chair`, `collective` ("Some hon. members"), `speech`, or `no_speaker` where the page names nobody."""
+    if not speaker:
+        return "no_speaker"
     if CHAIR.match(speaker):
         return CHAIR_TURN
     return COLLECTIVE if CROWD.fullmatch(speaker) else SPEECH
@@ -93,6 +111,7 @@ LEFT_ASIDE = {
     "french_edition": "the French edition of a sitting: fetch the English one (HAN...-E.XML)",
     "committee_evidence": "evidence of a committee, not a sitting of the House",
 }
+PAGE_FACTS = frozenset({"ExtractedInformation", "StartPageNumber", "DocumentTitle"})
 FLOORS = {"EN": "en", "FR": "fr"}
 HEADINGS = frozenset({"OrderOfBusinessTitle", "SubjectOfBusinessTitle", "SubjectOfBusinessQualifier", "CatchLine"})
 # Elements with text that is not spoken in the chamber, by the kind they are counted under.
@@ -117,26 +136,25 @@ class Sitting:
     title: str = ""
     floor: str = "en"
     unspoken: int = 0
-    seen: set[str] = field(default_factory=set)
+    ids: UniqueIds = field(default_factory=UniqueIds)
 
 
-def parse(page: RawPage) -> Iterator[Turn | RawPageError]:
+def parse(page: RawPage) -> Iterator[Turn | Unknown | RawPageError]:
     """Yield every turn and every unspoken piece of one sitting, in document order.
 
     No turn of another kind of page is speech.
     """
     root = parse_xml(page.name, page.read(), root="Hansard")
     with reading(page.name):
-        body = root.find("HansardBody")
-        if body is None:
+        if root.find("HansardBody") is None:
             raise InputError("no <HansardBody>")
         items = {item.get("Name"): joined(*item.itertext()) for item in root.iter("ExtractedItem")}
         sitting, other = _sitting(items), _other_page(root, items)
         if other is None:
-            yield from _walk(body, sitting)
+            yield from _outside(root, sitting)
             return
         yield SkippedPageError(page.name, LEFT_ASIDE[other])
-        yield from (replace(turn, kind=other) for turn in _walk(body, sitting))
+        yield from (replace(item, kind=other) for item in _outside(root, sitting) if isinstance(item, Turn))
 
 
 def _other_page(root: Any, items: dict[str | None, str]) -> str | None:
@@ -157,7 +175,17 @@ def _sitting(items: dict[str | None, str]) -> Sitting:
     return Sitting(date=date, url=url, chamber=items.get("Institution", "HOUSE OF COMMONS"))
 
 
-def _walk(element: Any, sitting: Sitting) -> Iterator[Turn]:
+def _outside(root: Any, sitting: Sitting) -> Iterator[Turn | Unknown]:
+    """Yield the turns of every body, and the text beside it; the page's facts (`ExtractedInformation`) are no text."""
+    for child in root:
+        if child.tag == "HansardBody":
+            yield from _walk(child, sitting)
+        elif child.tag not in PAGE_FACTS and joined(*child.itertext()):
+            yield _unspoken("unknown_element", joined(*child.itertext()), sitting)
+            yield Unknown("element", str(child.tag))
+
+
+def _walk(element: Any, sitting: Sitting) -> Iterator[Turn | Unknown]:
     for child in element:
         tag = child.tag
         if tag == "Intervention":
@@ -185,7 +213,7 @@ def _unspoken(kind: str, text: str, sitting: Sitting) -> Turn:
     return Turn(f"{sitting.date}.ca.unspoken.{sitting.unspoken}", "ca", kind, sitting.date, (Paragraph(text, kind),))
 
 
-def _intervention(element: Any, sitting: Sitting) -> Iterator[Turn]:
+def _intervention(element: Any, sitting: Sitting) -> Iterator[Turn | Unknown]:
     """Yield the turns of one intervention: its own speaker's, then those of other speakers labelled inside it."""
     affiliation = element.find("PersonSpeaking/Affiliation")
     speaker_id = affiliation.get("DbId", "") if affiliation is not None else ""
@@ -205,7 +233,10 @@ def _intervention(element: Any, sitting: Sitting) -> Iterator[Turn]:
         if paragraph.text:
             current[1].append(Paragraph(paragraph.text))
     floor = "mixed" if len(floors) > 1 else next(iter(floors), sitting.floor)
-    base = _unique(f"{sitting.date}.ca.{element.get('id') or 'without-id'}", sitting)
+    for speaker in [main, *dict.fromkeys(name for name, _ in groups[1:])]:
+        if not (PERSON.match(speaker) or CHAIR.match(speaker) or CROWD.fullmatch(speaker)):
+            yield Unknown("label", speaker or f"no name, affiliation {speaker_id or 'without an id'}")
+    base = sitting.ids.unique(f"{sitting.date}.ca.{element.get('id') or 'without-id'}")
     for number, (speaker, paragraphs) in enumerate(groups):
         yield Turn(
             client_id=base if number == 0 else f"{base}.{number + 1}", source="ca", kind=turn_kind(speaker),
@@ -213,16 +244,6 @@ def _intervention(element: Any, sitting: Sitting) -> Iterator[Turn]:
             speaker=speaker, speaker_id=speaker_id if number == 0 else "", title=sitting.title, url=sitting.url,
             license=LICENSE, floor_language=floor, label="CA", labelled=labelled,
         )  # fmt: skip
-
-
-def _unique(client_id: str, sitting: Sitting) -> str:
-    """Return `client_id`, with a suffix if this page has used it already, so that a repeated id loses no turn."""
-    unique, copy = client_id, 1
-    while unique in sitting.seen:
-        copy += 1
-        unique = f"{client_id}.copy{copy}"
-    sitting.seen.add(unique)
-    return unique
 
 
 def _speaker_group(groups: list[tuple[str, list[Paragraph]]], speaker: str) -> tuple[str, list[Paragraph]]:
@@ -236,14 +257,32 @@ def _speaker_group(groups: list[tuple[str, list[Paragraph]]], speaker: str) -> t
 
 def _content(element: Any, sitting: Sitting) -> Iterator[Paragraph | Segment]:
     """Yield unspoken pieces as `Paragraph`s and spoken ones as `Segment`s, in order; updates the floor language."""
-    for content in element.iter("Content"):
+    for content in element:
+        if content.tag == "PersonSpeaking":
+            yield from _beside(content.tail)
+            continue
+        if content.tag != "Content":
+            yield _not_asked_for(content, sitting)
+            yield from _beside(content.tail)
+            continue
+        yield from _beside(content.text)
         for child in content:
             if child.tag == "ParaText":
                 yield from segments(child)
-            elif child.tag in UNSPOKEN:
-                _note_state(child, sitting)
-                yield Paragraph(joined(*child.itertext()), UNSPOKEN[child.tag])
             else:
-                yield Paragraph(joined(*child.itertext()), "unknown_element")
-            if joined(child.tail):
-                yield Paragraph(joined(child.tail), "unknown_element")
+                yield _not_asked_for(child, sitting)
+            yield from _beside(child.tail)
+        yield from _beside(content.tail)
+
+
+def _not_asked_for(element: Any, sitting: Sitting) -> Paragraph:
+    """Return an element that is no paragraph of a speech, under its kind if that is known."""
+    if element.tag in UNSPOKEN:
+        _note_state(element, sitting)
+    return Paragraph(joined(*element.itertext()), UNSPOKEN.get(element.tag, "unknown_element"))
+
+
+def _beside(text: str | None) -> Iterator[Paragraph]:
+    """Yield text that stands outside any element."""
+    if joined(text):
+        yield Paragraph(joined(text), "unknown_element")

@@ -9,27 +9,45 @@ rating, in forms that ask for that), as the conditional experiments use them.
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from fedtext.largefedbench.raw_pages import RawPage, parse_json, possible_date, reading
 from fedtext.largefedbench.sources.biorxiv import malformed
-from fedtext.largefedbench.turns import SPEECH, Paragraph, Turn, joined
+from fedtext.largefedbench.sources.notices import EMPTY, is_no_abstract
+from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, Turn, Unknown, joined
 
 LICENSE = "cc_by_4_0"
 AREAS = ("Please_choose_the_closest_area_that_your_submission_falls_into", "primary_area", "area")
-RECOMMENDATIONS = ("recommendation", "rating")
-# The prose of a review, in the order the forms ask for it.
+RECOMMENDATIONS = ("recommendation", "rating", "overall_recommendation", "overall_assessment", "overall_rating")
+# The prose of a review, in the order the forms ask for it: ICLR and NeurIPS, then ICML, TMLR and ARR.
 PROSE = (
-    "summary_of_the_paper", "summary", "strength_and_weaknesses", "strengths_and_weaknesses", "strengths",
-    "weaknesses", "questions", "limitations", "clarity,_quality,_novelty_and_reproducibility",
-    "summary_of_the_review", "main_review", "review",
+    "summary_of_the_paper", "summary", "paper_summary", "summary_of_contributions", "claims_and_evidence",
+    "methods_and_evaluation_criteria", "theoretical_claims", "experimental_designs_or_analyses",
+    "relation_to_broader_scientific_literature", "essential_references_not_discussed", "strength_and_weaknesses",
+    "strengths_and_weaknesses", "other_strengths_and_weaknesses", "strengths", "summary_of_strengths", "weaknesses",
+    "summary_of_weaknesses", "supplementary_material", "other_comments_or_suggestions", "questions",
+    "questions_for_authors", "requested_changes", "limitations", "limitations_and_societal_impact",
+    "broader_impact_concerns", "comments_suggestions_and_typos", "comments,_suggestions_and_typos",
+    "clarity,_quality,_novelty_and_reproducibility", "summary_of_the_review", "main_review", "review",
 )  # fmt: skip
+# Fields of the forms that are choices from a list, marks, or words for the chairs alone: none is prose of the review.
+CHOICES = re.compile(
+    r".*(?:rating|recommendation|confidence|assessment|score|soundness|excitement|reproducibility|presentation"
+    r"|contribution|correctness|novelty|significance|flag|agreement|conduct|expertise|interests_and_expertise|audience"
+    r"|datasets|software|knowledge|checklist|policy|title|code_of|acknowledg).*",
+    re.IGNORECASE,
+)
+CONFIDENTIAL = re.compile(
+    r".*(?:confidential|private|to_(?:the_)?(?:area_|senior_|program_)?(?:chairs?|acs?|pcs?|editors?)).*", re.IGNORECASE
+)
+EVERYONE = "everyone"  # the reader of whatever is public
 REVIEW = "Official_Review"
 _MISSHAPEN = (KeyError, TypeError, AttributeError, ValueError, OverflowError, OSError)
 
 
-def parse(page: RawPage) -> Iterator[Turn]:
+def parse(page: RawPage) -> Iterator[Turn | Unknown]:
     """Yield every official review of one page; a note or a review of the wrong shape is a `malformed_row` turn."""
     value = parse_json(page.name, page.read())
     with reading(page.name):
@@ -38,15 +56,23 @@ def parse(page: RawPage) -> Iterator[Turn]:
             raise TypeError("notes is not a list")
     for number, note in enumerate(notes):
         try:
-            reviews = [reply for reply in replies(note) if is_review(reply)]
+            answers = [(reply, is_review(reply)) for reply in replies(note)]
         except _MISSHAPEN:
             yield malformed(page, "openreview", number, note)
             continue
-        for review in reviews:
+        for reply, reviews in answers:
             try:
-                yield _turn(note, review)
+                turn = _turn(note, reply) if reviews else _other_reply(page, number, reply)
+                unknown = (
+                    [Unknown("field", name or "without a name") for name in reply["content"] if _part(name) == UNKNOWN]
+                    if reviews
+                    else []
+                )
             except _MISSHAPEN:
-                yield malformed(page, "openreview", number, review)
+                yield malformed(page, "openreview", number, reply)
+                continue
+            yield turn
+            yield from unknown
 
 
 def replies(note: dict[str, Any]) -> list[Any]:
@@ -68,6 +94,35 @@ def is_review(reply: dict[str, Any]) -> bool:
     return any(name.endswith(REVIEW) for name in names)
 
 
+UNKNOWN = "unknown_field"
+
+
+def _part(name: str) -> str:
+    """Return what a field of a review is: prose, a choice from a list, words for the chairs alone, or unknown."""
+    if name in PROSE:
+        return SPOKEN
+    if CONFIDENTIAL.fullmatch(name):
+        return "confidential_field"
+    return "choice" if CHOICES.fullmatch(name) else UNKNOWN
+
+
+def _other_reply(page: RawPage, number: int, reply: dict[str, Any]) -> Turn:
+    """Return a reply that is no official review (a comment, a decision, an edit), to be counted with its words."""
+    content = reply.get("content") or {}
+    parts = tuple(Paragraph(text, "other_reply") for name in content if (text := _field(content, name)))
+    return Turn(f"other.{page.name}.{number}.{reply['id']}", "openreview", "other_reply", "", parts)
+
+
+def _consent(*notes: dict[str, Any]) -> str | None:
+    """Return why these notes may not be read: one is deleted, or is for some readers only; None if all are public."""
+    for note in notes:
+        if note.get("ddate"):
+            return "deleted"
+        if EVERYONE not in note.get("readers", [EVERYONE]):
+            return "not_public"
+    return None
+
+
 def _field(content: dict[str, Any], *names: str) -> str:
     """Return the text of the first of these fields that has any."""
     for name in names:
@@ -81,11 +136,14 @@ def _field(content: dict[str, Any], *names: str) -> str:
 def _turn(note: dict[str, Any], review: dict[str, Any]) -> Turn:
     moment = datetime.datetime.fromtimestamp(int(review["cdate"]) / 1000, tz=datetime.UTC)
     content = review["content"]
-    prose = tuple(Paragraph(text) for name in PROSE if (text := _field(content, name)))
+    prose = [Paragraph(text) for name in PROSE if (text := _field(content, name))]
+    others = [Paragraph(text, _part(name)) for name in content if name not in PROSE and (text := _field(content, name))]
+    kind = _consent(note, review) or (EMPTY if is_no_abstract(" ".join(p.text for p in prose)) else SPEECH)
     label = [joined(_field(note["content"], *AREAS)), joined(_field(content, *RECOMMENDATIONS))]
     date = possible_date(moment.year, moment.month, moment.day)
     return Turn(
-        f"{date}.openreview.{review['id']}", "openreview", SPEECH if prose else "empty_abstract", date, prose,
+        f"{date}.openreview.{review['id']}", "openreview", kind, date,
+        (*prose, *(p for p in others if p.kind != "choice")),
         title=joined(_field(note["content"], "title")), license=LICENSE, floor_language="en",
         url=f"https://openreview.net/forum?id={note['forum']}&noteId={review['id']}", label=" | ".join(label),
     )  # fmt: skip

@@ -23,7 +23,8 @@ from lxml import etree
 from fedtext.corpora.published.known import FormError, Row
 from fedtext.largefedbench.cleaning.abstracts import clean_abstract
 from fedtext.largefedbench.raw_pages import RawPage, RawPageError, parse_xml, possible_date, reading
-from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, Turn, joined
+from fedtext.largefedbench.sources.notices import EMPTY, is_no_abstract, notice
+from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, Turn, Unknown, joined, n_words
 
 LICENSE = "pubmed"
 MONTHS = {
@@ -32,11 +33,35 @@ MONTHS = {
 MATH = "{*}math"  # MathML
 FORMULA_MARK = "[Formula: see text]"  # what publishers send in a formula's place
 _FORMULA = re.compile(r"\s*(?:\(\s*\[Formula: see text\]\s*\)|\[Formula: see text\])(?P<stop>[.,;:]?)")
-RETRACTED_TYPES = {
+# What is no client by its type of publication, and by what later notices say of it.
+NOTICE_TYPES = {
     "Retracted Publication": "retracted",
     "Retraction of Publication": "retraction_notice",
     "Retraction Notice": "retraction_notice",
+    "Published Erratum": "correction_notice",
+    "Corrected and Republished Article": "corrected",
+    "Expression of Concern": "expression_of_concern",
 }
+NOTICED = {
+    "RetractionIn": "retracted",
+    "PartialRetractionIn": "retracted",
+    "RetractedandRepublishedIn": "retracted",
+    "ExpressionOfConcernIn": "expression_of_concern",
+    "RetractionOf": "retraction_notice",
+    "PartialRetractionOf": "retraction_notice",
+    "ExpressionOfConcernFor": "expression_of_concern",
+    "ErratumFor": "correction_notice",
+}
+# Elements of a page beside articles, and of an abstract beside its text, by the kind they are counted under.
+BESIDE_ARTICLES = {
+    "PubmedBookArticle": "book",
+    "DeleteCitation": "deleted_citation",
+    "DeleteDocument": "deleted_citation",
+}
+BESIDE_TEXT = {"CopyrightInformation": "copyright_notice"}
+ENGLISH = frozenset({"eng", "en", ""})
+_ENGLISH_WORDS = re.compile(r"\b(?:the|of|and|in|to|with|was|were|that|is|are|for|by|we|this)\b", re.IGNORECASE)
+FEWEST_ENGLISH = 0.1  # of the words: English abstracts have a quarter and more, other languages next to none
 # An issue is often printed months after its articles were public: the history says when PubMed had them.
 DATES = (
     "MedlineCitation/Article/ArticleDate", "MedlineCitation/Article/Journal/JournalIssue/PubDate",
@@ -51,12 +76,22 @@ class Day(NamedTuple):
     last: str
 
 
-def parse(page: RawPage) -> Iterator[Turn]:
-    """Yield every article of one page, in order."""
+def parse(page: RawPage) -> Iterator[Turn | Unknown]:
+    """Yield every article of one page in order, then what else the page holds: books, deletions, unknown elements."""
     root = parse_xml(page.name, page.read(), root="PubmedArticleSet")
     for number, article in enumerate(root.iterfind("PubmedArticle")):
         with reading(page.name):
             yield _turn(page, number, article)
+    for number, element in enumerate(root):
+        if element.tag == "PubmedArticle":
+            continue
+        tag = str(element.tag)
+        kind = BESIDE_ARTICLES.get(tag, "unknown_element")
+        if kind == "unknown_element":
+            yield Unknown("element", tag)
+        for part, one in enumerate(element if kind == "deleted_citation" else [element]):
+            text = Paragraph(joined(*one.itertext()), kind)
+            yield Turn(f"{kind}.{page.name}.{number}.{part}", "pubmed", kind, "", (text,))
 
 
 def _turn(page: RawPage, number: int, article: Any) -> Turn:
@@ -69,22 +104,45 @@ def _turn(page: RawPage, number: int, article: Any) -> Turn:
             f"malformed.{page.name}.{number}", "pubmed", "malformed_row", "", (Paragraph(text, "malformed_row"),)
         )
     title = citation.find("Article/ArticleTitle")
-    paragraphs = tuple(p for part in citation.iterfind("Article/Abstract/AbstractText") for p in _paragraphs(part))
+    name = joined(_text(title)) if title is not None else ""
+    paragraphs = tuple(_abstract(citation))
     return Turn(
-        f"{date}.pubmed.{pmid}", "pubmed", _kind(citation, paragraphs), date, paragraphs,
-        title=joined(_text(title)) if title is not None else "", url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/",
+        f"{date}.pubmed.{pmid}", "pubmed", _kind(citation, name, paragraphs), date, paragraphs, title=name, url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/",
         license=LICENSE, floor_language="en",
     )  # fmt: skip
 
 
-def _kind(citation: Any, paragraphs: tuple[Paragraph, ...]) -> str:
+def _abstract(citation: Any) -> Iterator[Paragraph]:
+    """Yield the text of the article's abstract; whatever else its abstracts hold is of a kind of its own."""
+    for part in citation.iterfind("Article/Abstract/*"):
+        if part.tag == "AbstractText":
+            yield from _paragraphs(part)
+        else:
+            yield Paragraph(joined(*part.itertext()), BESIDE_TEXT.get(str(part.tag), "unknown_element"))
+    for other in citation.iterfind("OtherAbstract"):
+        yield Paragraph(joined(*other.itertext()), "other_abstract")
+
+
+def _kind(citation: Any, title: str, paragraphs: tuple[Paragraph, ...]) -> str:
     types = [joined(one.text) for one in citation.iterfind("Article/PublicationTypeList/PublicationType")]
-    if citation.find("CommentsCorrectionsList/CommentsCorrections[@RefType='RetractionIn']") is not None:
-        return "retracted"
-    for one in types:
-        if one in RETRACTED_TYPES:
-            return RETRACTED_TYPES[one]
-    return SPEECH if any(p.text for p in paragraphs if p.kind == SPOKEN) else "empty_abstract"
+    said = [one.get("RefType") or "" for one in citation.iterfind("CommentsCorrectionsList/CommentsCorrections")]
+    for kind in (*map(NOTICED.get, said), *map(NOTICE_TYPES.get, types)):
+        if kind:
+            return kind
+    text = joined(*(p.text for p in paragraphs if p.kind == SPOKEN))
+    if kind := notice(title, text):
+        return kind
+    if is_no_abstract(text):
+        return EMPTY
+    return SPEECH if _is_english(citation, text) else "another_language"
+
+
+def _is_english(citation: Any, text: str) -> bool:
+    """Return whether an abstract is English, which many of articles in other languages are: its words decide."""
+    if ENGLISH.intersection(joined(one.text).lower() for one in citation.iterfind("Article/Language")):
+        return True
+    declared = citation.find("Article/Language") is not None
+    return not declared or len(_ENGLISH_WORDS.findall(text)) >= FEWEST_ENGLISH * n_words(text)
 
 
 def _paragraphs(part: Any) -> Iterator[Paragraph]:
@@ -157,6 +215,8 @@ def pubmed_rows(path: Path) -> Iterator[Row]:
         except RawPageError as error:
             raise FormError(f"{error.name}: {error.reason}") from None
         for turn in turns:
+            if not isinstance(turn, Turn):
+                continue
             text = _turn_text(turn)
             if text and turn.client_id not in seen:
                 seen.add(turn.client_id)

@@ -8,6 +8,7 @@ from typing import Any
 
 from fedtext.largefedbench.raw_pages import RawPage, decode, reading
 from fedtext.largefedbench.sources.biorxiv import malformed
+from fedtext.largefedbench.sources.notices import EMPTY, is_no_abstract
 from fedtext.largefedbench.turns import SPEECH, Paragraph, Turn, joined
 
 LICENSE = "apache_2_0"
@@ -29,7 +30,7 @@ def _turn(page: RawPage, number: int, line: str) -> Turn:
         return malformed(page, "scitldr", number, line)
     if not isinstance(row, dict) or not all(isinstance(row.get(key), str) for key in ("paper_id", "abstract", "title")):
         return malformed(page, "scitldr", number, row)
-    kind = SPEECH if row["abstract"].strip() else "empty_abstract"
+    kind = EMPTY if is_no_abstract(row["abstract"]) else SPEECH
     return Turn(
         f"undated.scitldr.{row['paper_id']}", "scitldr", kind, "", (Paragraph(row["abstract"]),),
         title=joined(row["title"]),

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fedtext.largefedbench.raw_pages import RawPage, parse_xml, possible_date, reading
-from fedtext.largefedbench.turns import CHAIR_TURN, SPEECH, SPOKEN, Paragraph, Turn, joined
+from fedtext.largefedbench.turns import CHAIR_TURN, SPEECH, SPOKEN, Paragraph, Turn, UniqueIds, Unknown, joined
 from fedtext.system.errors import InputError
 
 OFFICE = re.compile(
@@ -45,6 +45,12 @@ LORDS_FORMULA = re.compile(
 )
 LORDS_FORMULA_WORDS = 150  # the most a chair's announcement runs to
 NOTICE = re.compile(r"\[\s*(?P<name>[^\[\]]{3,60}?) in the Chair\.?\s*\]")
+# The person whom a notice put there has left the chair: the House or another officer sits again, or a debate ends.
+CHAIR_LEFT = re.compile(
+    r"\b(?:resumed|took|takes|left|vacated) the Chair\b|\b(?:House|Their Lordships|Lords) resumed\b"
+    r"|\bCommittee (?:rose|adjourned)\b|\bBill(?: \([^()]*\))?,? (?:accordingly )?(?:reported|as amended)\b"
+    r"|\b(?:House|Sitting) adjourned\b|\bto (?:report progress|sit again)\b"
+)
 _TITLES = re.compile(r"^(?:(?:Mr|Mrs|Ms|Miss|Dr|Sir|Dame|Rt Hon|The Rt Hon)\.? )+")
 
 # Name without title, first day, last day as Speaker or deputy of either House. To be checked against the House's own
@@ -75,19 +81,30 @@ HOLDERS = (
 )
 
 
+# What a Committee of the whole House goes through under one chair.
+_IN_COMMITTEE = re.compile(
+    r"(?:New )?(?:Clauses?|Schedules?|Amendments?|Title|Preamble|Parts?|Chapters?)\b", re.IGNORECASE
+)
+
+
 class Chairs:
     """The occupants of the chair on one day, updated by the page's own notices."""
 
-    def __init__(self, date: str, *, lords: bool = False) -> None:
-        self._lords = lords
+    def __init__(self, date: str, *, chamber: str) -> None:
+        self._lords = chamber == LORDS
+        self._commons = chamber == CHAMBERS["debates"]
         self._officers = {name for name, first, last in HOLDERS if first <= date <= last}
         self._noticed = ""
 
     def notice(self, text: str) -> None:
-        """Update the chair by a "[... in the Chair]" in `text`, if there is one."""
-        match = NOTICE.search(text)
-        if match:
-            self._noticed = bare(match["name"])
+        """Update the chair by what `text`, which nobody speaks, says of it: somebody is in it, or has left it."""
+        for match in re.finditer(rf"{NOTICE.pattern}|(?P<left>{CHAIR_LEFT.pattern})", text):
+            self._noticed = "" if match["left"] else bare(match["name"])
+
+    def new_debate(self, title: str) -> None:
+        """Note a heading: a Committee of the whole House ends with its clauses, a sitting elsewhere goes on."""
+        if self._commons and not _IN_COMMITTEE.match(title):
+            self._noticed = ""
 
     def has(self, speaker: str, text: str = "") -> bool:
         """Return whether `speaker` says `text` from the chair.
@@ -95,6 +112,8 @@ class Chairs:
         The text matters in the Lords, where deputies speak for themselves too.
         """
         name = bare(speaker)
+        if self._noticed and self._commons and name in self._officers and name != self._noticed:
+            self._noticed = ""  # the Speaker or a deputy speaks: the committee's chair has left
         return (
             bool(OFFICE.fullmatch(speaker))
             or name in self._officers
@@ -111,6 +130,8 @@ def bare(name: str) -> str:
 MOTION = "motion_text"
 HEADING = "heading"
 _QUOTED = re.compile(r"[“\"‘'…]")
+_FIRST_PERSON = re.compile(r"\bI\b(?! ?(?:of|and|to|in|\d))(?!\))")  # not "Part I of"
+_WORDING = re.compile(r"(?:That |[“\"‘'…(\[]|I beg to move|\d)")
 # A paragraph that these end announces a motion or an amendment, not something to be read out.
 _MOVES = re.compile(
     r"(?:\b(?:move|moved|insert|leave out|substitute|resolved|ordered|add|say)\b|question (?:put|proposed)|line \d+)"
@@ -173,7 +194,14 @@ def _kind(element: Any) -> str:
         return "unknown_element"
     if "italic" in (element.get("class") or "").split() or _all_italic(element):
         return "italic"
-    return SPOKEN if element.get("pwmotiontext") is None else MOTION
+    if element.get("pwmotiontext") is None:
+        return SPOKEN
+    return SPOKEN if _says_i(joined(*element.itertext())) else MOTION
+
+
+def _says_i(text: str) -> bool:
+    """Return whether a paragraph marked as a motion is the speaker's own words: a motion does not say "I"."""
+    return bool(_FIRST_PERSON.search(text)) and not _WORDING.match(text)
 
 
 def _all_italic(element: Any) -> bool:
@@ -199,16 +227,16 @@ def mark_superseded(pages: list[RawPage]) -> list[RawPage]:
     for page in pages:
         match = PAGE.search(page.name)
         if match:
-            day = page.name[: match.start("letter")]
+            day = match["kind"] + match["date"]  # wherever it lies: a later pull may have a folder of its own
             last[day] = max(last.get(day, ""), match["letter"], key=lambda letter: (len(letter), letter))
     return [
-        RawPage(page.name, page.path, superseded=bool(m and m["letter"] != last[page.name[: m.start("letter")]]))
+        RawPage(page.name, page.path, superseded=bool(m and m["letter"] != last[m["kind"] + m["date"]]))
         for page in pages
         for m in [PAGE.search(page.name)]
     ]
 
 
-def parse(page: RawPage) -> Iterator[Turn]:
+def parse(page: RawPage) -> Iterator[Turn | Unknown]:
     """Yield every speech and heading of one day, in order.
 
     All are `superseded_revision` if there is a later revision.
@@ -222,7 +250,12 @@ def parse(page: RawPage) -> Iterator[Turn]:
         superseded = page.superseded or root.get("latest") == "no"
         day = _Day(date, CHAMBERS.get(match["kind"], "Westminster Hall"), match["kind"])
         for number, element in enumerate(root):
-            yield day.turn(element, number, superseded=superseded)
+            turn = day.turn(element, number, superseded=superseded)
+            yield turn
+            if turn.kind == SPEECH and not turn.speaker_id:
+                yield Unknown("label", turn.speaker)
+            if turn.kind == "unknown_element":
+                yield Unknown("element", str(element.tag))
 
 
 def _own_date(root: Any, named: str) -> str:
@@ -236,14 +269,23 @@ def _own_date(root: Any, named: str) -> str:
     return date
 
 
+def _notes(parts: tuple[Paragraph, ...]) -> Iterator[str]:
+    """Yield what a speech holds of notices: italic paragraphs whole, and "[... in the Chair]" anywhere."""
+    for part in parts:
+        if part.kind == SPOKEN:
+            yield from (match.group() for match in NOTICE.finditer(part.text))
+        else:
+            yield part.text
+
+
 class _Day:
     """State from one element of a day to the next: titles, who is in the chair, ids already used."""
 
     def __init__(self, date: str, chamber: str, kind: str) -> None:
         self.date, self.chamber, self.kind = date, chamber, kind
         self.titles = {"major-heading": "", "minor-heading": ""}
-        self.chairs = Chairs(date, lords=chamber == LORDS)
-        self.seen: set[str] = set()
+        self.chairs = Chairs(date, chamber=chamber)
+        self.ids = UniqueIds()
 
     def turn(self, element: Any, number: int, *, superseded: bool) -> Turn:
         """Return the turn of one top-level element."""
@@ -252,7 +294,7 @@ class _Day:
         if element.tag == "speech":
             parts = tuple(paragraphs(element))
             text = " ".join(p.text for p in parts)
-            self.chairs.notice(text)
+            self.chairs.notice(text if element.get("nospeaker") == "true" else " ".join(_notes(parts)))
             kind = self._kind(element, text)
         else:
             kind = (
@@ -275,6 +317,8 @@ class _Day:
         title = joined(NOTICE.sub("", text)).strip(" —–-")
         if not title:
             return
+        if element.tag != "minor-heading" and not NOTICE.search(text):
+            self.chairs.new_debate(title)
         if element.tag == "minor-heading":
             self.titles["minor-heading"] = title
         else:
@@ -289,12 +333,7 @@ class _Day:
     def _client_id(self, element: Any, number: int) -> str:
         match = SPEECH_ID.fullmatch(element.get("id") or "")
         part = f"{match['kind']}.{match['number']}" if match else f"{self.kind}.without-id.{number}"
-        client_id, copy = f"{self.date}.uk.{part}", 1
-        while client_id in self.seen:
-            copy += 1
-            client_id = f"{self.date}.uk.{part}.copy{copy}"
-        self.seen.add(client_id)
-        return client_id
+        return self.ids.unique(f"{self.date}.uk.{part}")
 
     def _url(self, element: Any) -> str:
         path = {"debates": "debates", "daylord": "lords", "lordspages": "lords"}.get(self.kind, "whall")

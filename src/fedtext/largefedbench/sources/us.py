@@ -38,33 +38,54 @@ from fedtext.largefedbench.raw_pages import (
     Completeness,
     RawPage,
     RawPageError,
+    SkippedPageError,
     decode,
     parse_html,
     parse_xml,
     possible_date,
+    printable,
     read_bytes,
     reading,
+    regular,
     unpacked,
 )
 from fedtext.largefedbench.sources import us_lines
-from fedtext.largefedbench.sources.us_lines import MemberNames, Person, label, members_by_name, read_aloud
-from fedtext.largefedbench.turns import COPY, NOT_SPOKEN, SPEECH, SPOKEN, Paragraph, Turn, joined
+from fedtext.largefedbench.sources.us_lines import (
+    MemberNames,
+    Person,
+    label,
+    members_by_name,
+    read_aloud,
+    unknown_label,
+)
+from fedtext.largefedbench.turns import COPY, NOT_SPOKEN, SPEECH, SPOKEN, Paragraph, Turn, Unknown, joined
 from fedtext.system.errors import InputError
 
 MODS_NAME = "mods.xml"
 # What the builder reads of a package, below its own folder if it has one.
 _READ = re.compile(r"(?:[^/]+/)?(?P<name>mods\.xml|html/[^/]+\.htm)(?:\.gz)?", re.IGNORECASE)
 
+# What else the Government Publishing Office puts into a package, and what systems leave beside files.
+_PASSED_OVER = re.compile(
+    r"\.(?:pdf|jpe?g|gif|png|tiff?)$|(?:^|/)(?:dip|premis|fdsys)\.xml$|(?:^|/)(?:\.|_|Thumbs\.db|__MACOSX/)",
+    re.IGNORECASE,
+)
+
 
 def package_files(page: RawPage) -> Iterator[tuple[str, bytes | RawPageError]]:
     """Yield (path inside the package, bytes or the error) of mods.xml and every granule, in path order.
+
+    Files of the package in other formats (PDF, metadata for libraries) are passed over; all others are errors by name.
 
     Raises:
         RawPageError: Nothing of the package can be read, as in a zip file without its table of contents.
     """
     seen = set[str]()
     for name, read in _of_directory(page) if page.path.is_dir() else _of_archive(page):
-        part = f"{page.name}/{name}"
+        part = f"{page.name}/{printable(name)}"
+        if read is None:
+            yield name, SkippedPageError(part, "its name is not of a granule (html/*.htm) or of mods.xml")
+            continue
         try:
             with reading(part):
                 if name in seen:
@@ -81,23 +102,32 @@ def completeness(page: RawPage, listed: Collection[str], present: Collection[str
     return Completeness(f"{page.name}/{MODS_NAME}", len(listed), tuple(name or "one without an id" for name in missing))
 
 
-def _of_directory(page: RawPage) -> Iterator[tuple[str, Callable[[], bytes]]]:
+Read = Callable[[], bytes] | None  # none for a file that the builder does not know
+
+
+def _of_directory(page: RawPage) -> Iterator[tuple[str, Read]]:
     with reading(page.name):
-        paths = sorted([*page.path.glob("*"), *page.path.glob("html/*")])
+        paths = sorted(page.path.rglob("*"))
     for path in paths:
-        if match := _READ.fullmatch(path.relative_to(page.path).as_posix()):
-            yield match["name"], partial(read_bytes, path)
+        name = path.relative_to(page.path).as_posix()
+        if match := _READ.fullmatch(name):
+            yield match["name"], partial(read_bytes, path) if printable(name) == name else None
+        elif not (path.is_dir() and not path.is_symlink()) and not _PASSED_OVER.search(name):
+            yield name, None
 
 
-def _of_archive(page: RawPage) -> Iterator[tuple[str, Callable[[], bytes]]]:
+def _of_archive(page: RawPage) -> Iterator[tuple[str, Read]]:
     with reading(page.name):
-        archive = zipfile.ZipFile(page.path)
+        archive = zipfile.ZipFile(regular(page.path))
     room = MAX_BYTES  # for all files together
     with archive:
         for entry in sorted(archive.infolist(), key=lambda e: e.filename):
-            if match := _READ.fullmatch(entry.filename):
+            name = entry.filename.replace("\\", "/")  # as some programs of Windows write it
+            if match := _READ.fullmatch(name):
                 room -= entry.file_size
                 yield match["name"], partial(_extract, archive, entry, room)
+            elif not name.endswith("/") and not _PASSED_OVER.search(name):
+                yield name, None
 
 
 def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> bytes:
@@ -130,8 +160,8 @@ def preformatted(name: str, data: bytes) -> str:
         RawPageError: no such block, or damage to its markup hides words.
     """
     with reading(name):
-        page = decode(data)
         root = parse_html(name, data)
+        page = decode(data)
         blocks = root.findall(".//pre")
         if not blocks:
             raise InputError("no <pre> block")
@@ -309,13 +339,18 @@ class Granule:
         return self.subkind in NOTICE_CLASSES or bool(NOTICE_TITLE.match(self.title.upper()))
 
 
-def parse(page: RawPage) -> Iterator[Turn | RawPageError | Completeness]:
+def parse(page: RawPage) -> Iterator[Turn | Unknown | RawPageError | Completeness]:
     """Yield every turn of one day; a file of it that cannot be read is yielded as an error and the others go on."""
     with reading(page.name):
         date = _package_date(page)
     files = list(package_files(page))
     mods = next((data for name, data in files if name.lower() == MODS_NAME), None)
-    texts = [(name, data) for name, data in files if name.lower() != MODS_NAME]
+    texts = [
+        (name, data) for name, data in files if name.lower() != MODS_NAME and not isinstance(data, SkippedPageError)
+    ]
+    if mods is None and not texts:
+        yield from (data for _, data in files if isinstance(data, RawPageError))
+        raise RawPageError(page.name, f"holds neither {MODS_NAME} nor a granule (html/*.htm)")
     granules = dict[str, Granule]()
     if mods is None:
         yield RawPageError(f"{page.name}/{MODS_NAME}", "missing: speakers of this day have no id")
@@ -332,7 +367,9 @@ def parse(page: RawPage) -> Iterator[Turn | RawPageError | Completeness]:
             yield data
         elif name.lower() != MODS_NAME:
             try:
-                parsed.append(_parse_granule(f"{page.name}/{name}", stem(name), data, date, granules, rolls))
+                turns, unknown = _parse_granule(f"{page.name}/{name}", stem(name), data, date, granules, rolls)
+                parsed.append(turns)
+                yield from unknown
             except RawPageError as error:
                 yield error
     for turns in without_copies(parsed):
@@ -372,7 +409,8 @@ def _parse_granule(
     date: str,
     granules: dict[str, Granule],
     rolls: dict[str, dict[str, Person]],
-) -> list[Turn]:
+) -> tuple[list[Turn], list[Unknown]]:
+    """Return a granule's turns, and the labels and names in it that nothing explains."""
     text = preformatted(name, data)
     granule = granules.get(granule_id) or Granule()
     with reading(name):
@@ -383,20 +421,23 @@ def _parse_granule(
         base = f"{date}.us.{PACKAGE.sub('', granule_id).strip('-')}"
         if kind in UNSPOKEN_CLASSES:
             left_out = UNSPOKEN_CLASSES[kind]
-            return [Turn(base, "us", left_out, date, (Paragraph(joined(text), left_out),))]
+            return [Turn(base, "us", left_out, date, (Paragraph(joined(text), left_out),))], []
         paragraphs = list(us_lines.paragraphs(text))
         title = granule.title or next((p.text for p in paragraphs if p.kind == "heading"), "")
         url = f"https://www.govinfo.gov/content/pkg/CREC-{date}/html/{granule_id}.htm"
         roll = MemberNames(granule.speakers, rolls.get(kind, {}))
-        turns = []
-        for number, (speaker, turn_kind, parts) in enumerate(_turns(paragraphs)):
-            person = roll.find(speaker) if turn_kind in (SPEECH, NOT_SPOKEN) else Person(speaker, "")
+        turns, unknown = [], [Unknown("label", name) for name in _unknown_labels(paragraphs, roll)]
+        for number, (speaker, turn_kind, parts) in enumerate(_turns(paragraphs, roll)):
+            named = turn_kind in (SPEECH, NOT_SPOKEN)
+            person = roll.find(speaker) if named else Person(speaker, "")
+            if named and granules and not roll.has(speaker):
+                unknown.append(Unknown("name_not_in_mods", speaker))
             turns.append(Turn(
                 f"{base}.{number:04d}", "us", "printed_notice" if granule.is_notice() else turn_kind, date,
                 tuple(parts), country="US", chamber=kind.title(), speaker=person.name, speaker_id=person.id,
                 title=title, url=url, license=LICENSE, floor_language="en", label="US",
             ))  # fmt: skip
-        return turns
+        return turns, unknown
 
 
 def _names_of_chamber(granules: dict[str, Granule], kind: str) -> dict[str, Person]:
@@ -404,14 +445,21 @@ def _names_of_chamber(granules: dict[str, Granule], kind: str) -> dict[str, Pers
     return members_by_name(item for one in granules.values() if one.kind == kind for item in one.speakers.items())
 
 
-def _turns(paragraphs: list[Paragraph]) -> Iterator[tuple[str, str, list[Paragraph]]]:
+def _unknown_labels(paragraphs: list[Paragraph], roll: MemberNames) -> Iterator[str]:
+    """Yield what stands at the start of a spoken paragraph like a label and is none that is known."""
+    for paragraph in paragraphs:
+        if paragraph.kind == SPOKEN and not label(paragraph.text, roll) and (name := unknown_label(paragraph.text)):
+            yield name
+
+
+def _turns(paragraphs: list[Paragraph], roll: MemberNames) -> Iterator[tuple[str, str, list[Paragraph]]]:
     """Yield (speaker as printed, kind, paragraphs) from one speaker's label to the next.
 
     Paragraphs before the first label have no speaker.
     """
     speaker, kind, parts = "", "unattributed", list[Paragraph]()
     for paragraph in paragraphs:
-        found = label(paragraph.text) if paragraph.kind == SPOKEN else None
+        found = label(paragraph.text, roll) if paragraph.kind == SPOKEN else None
         if found is None:
             parts.append(paragraph)
             continue

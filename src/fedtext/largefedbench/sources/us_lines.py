@@ -22,7 +22,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fedtext.largefedbench.turns import CHAIR_TURN, COLLECTIVE, INSERTED, NOT_SPOKEN, SPEECH, SPOKEN, Paragraph, n_words
+from fedtext.largefedbench.turns import (
+    CHAIR_TURN,
+    COLLECTIVE,
+    INSERTED,
+    NOT_SPOKEN,
+    SPEECH,
+    SPOKEN,
+    Paragraph,
+    joined,
+    n_words,
+)
 
 HEADER = re.compile(
     r"\[Congressional Record Volume|\[(?:House|Senate|Extensions of Remarks|Daily Digest)\]$|\[Pages? [A-Z]"
@@ -47,6 +57,7 @@ class _Reader:
     after_blank: bool = True
     after_page: bool = False
     in_note: bool = False
+    last_end_of_note: int = -1  # the line of the page's last END NOTE: a note that never ends is one line
 
     def goes_on(self) -> bool:
         """Return whether a line at column zero that is no mark goes on with the open paragraph."""
@@ -61,8 +72,9 @@ class _Reader:
 
 def paragraphs(text: str) -> Iterator[Paragraph]:
     """Yield the paragraphs of one granule in order; a mark inside a paragraph comes before the paragraph."""
-    reader = _Reader()
     lines = text.expandtabs().splitlines()
+    ends = [number for number, line in enumerate(lines) if (note := NOTE.match(line.strip())) and note.group(1)]
+    reader = _Reader(last_end_of_note=ends[-1] if ends else -1)
     for number, line in enumerate(lines):
         if reader.goes_on() and line[:1].isalnum():  # most lines: the rest below would come to the same
             reader.lines.append(line.rstrip())
@@ -72,7 +84,7 @@ def paragraphs(text: str) -> Iterator[Paragraph]:
             reader.after_blank = True
             continue
         following = lines[number + 1] if number + 1 < len(lines) else ""
-        kind = _mark(stripped, reader)
+        kind = _mark(stripped, reader, number)
         if kind:
             yield Paragraph(stripped, kind)
             reader.after_page = reader.after_page or kind == "page_mark"
@@ -86,13 +98,13 @@ def paragraphs(text: str) -> Iterator[Paragraph]:
     yield from reader.close()
 
 
-def _mark(stripped: str, reader: _Reader) -> str | None:
+def _mark(stripped: str, reader: _Reader, number: int) -> str | None:
     """Return the kind of a line that is a mark by itself, or None."""
     if stripped[0] not in MARK_STARTS and not reader.in_note:
         return None
     note = NOTE.match(stripped)
     if note:
-        reader.in_note = not note.group(1)
+        reader.in_note = not note.group(1) and number < reader.last_end_of_note
         return "editorial_note"
     if reader.in_note:
         return "editorial_note"
@@ -122,8 +134,8 @@ def _opens(line: str, following: str, reader: _Reader) -> str | None:
         return "heading" if finished and line.strip().isupper() else None
     if reader.after_blank:
         return "heading"
-    if indent and reader.kind == SPOKEN and following[:1].strip():
-        return SPOKEN  # a paragraph indented three or four by mistake: the next line is back at column zero
+    if indent and reader.kind == SPOKEN and (following[:1].strip() or label(line.strip())):
+        return SPOKEN  # a paragraph indented one, three or four by mistake: the next line is back at column zero
     return None
 
 
@@ -154,6 +166,7 @@ _PRINTED = re.compile(
     r"|\b(?:amendments?|bills?|resolutions?|cosponsors?|table|chart)\b[^.]{0,40}:$",
     re.I,
 )
+_ORDERED = re.compile(r"(?:ordered|directed) to be printed in the Record,? as follows:\s*$", re.I)
 _NOT_READ = re.compile(
     r"Be it (?:enacted|resolved)|SEC(?:TION|\.) \d|(?:S|H)\.\s?(?:R\.|J\.|Con\.)?\s?(?:Res\.)?\s?\d+$|.*\.{4,}|.*-{5,}"
     r"|.*\d\s{3,}\d|(?:By )?M(?:r|rs|s)\. [A-Z]{2}|\(\w+\) ",
@@ -170,7 +183,7 @@ def read_aloud(paragraphs: Iterable[Paragraph]) -> list[Paragraph]:
     """
     result: list[Paragraph] = []
     announced = False
-    for paragraph in paragraphs:
+    for paragraph in _printed_at_speech_indent(paragraphs):
         if paragraph.kind == INSERTED and announced:
             announced = not (_NOT_READ.match(paragraph.text) or _is_heading(paragraph.text))
             result.append(Paragraph(paragraph.text, SPOKEN if announced else INSERTED))
@@ -180,6 +193,24 @@ def read_aloud(paragraphs: Iterable[Paragraph]) -> list[Paragraph]:
             announced = paragraph.kind == SPOKEN and text.endswith((":", ":''", "--")) and not _PRINTED.search(text)
         result.append(paragraph)
     return result
+
+
+def _printed_at_speech_indent(paragraphs: Iterable[Paragraph]) -> Iterator[Paragraph]:
+    """Yield the paragraphs; print that is set like speech after the clerk's "as follows:" is `inserted`.
+
+    It ends where the member addresses the chair again, or where print begins that is set as such.
+    """
+    printed = False
+    for paragraph in paragraphs:
+        if paragraph.kind == INSERTED:
+            printed = False
+        elif paragraph.kind == SPOKEN:
+            printed = printed and not _ADDRESSED.match(paragraph.text)
+            if printed:
+                yield Paragraph(paragraph.text, INSERTED)
+                continue
+            printed = bool(_ORDERED.search(paragraph.text))
+        yield paragraph
 
 
 def _is_heading(text: str) -> bool:
@@ -201,27 +232,60 @@ _NAME = (
 _STATE = r"(?: of (?:the )?[A-Z][a-z]+(?: [A-Z][a-z]+)*)?"
 _ASIDE = r"(?: [(\[][^()\[\]]*[)\]])*"  # "(during the vote)", "[Mr. Brownback]"
 _ADDRESS = r"(?:Mr|Madam|Ms|Mrs)\.? (?:(?:Vice|Acting) )?(?:Speaker|President|Chair|Chief Justice)"
-# The full stop that ends a label, or the comma set for it by mistake before an address to the chair.
-_STOP = rf"(?:\.(?:\s+|$)|[,:;]? (?={_ADDRESS}))"
-MEMBER = re.compile(
+_END = r"(?:\s+|$)"
+# The full stop that ends a label, or the mark set for it by mistake before an address to the chair.
+_STOP = rf"(?:\.{_END}|[,:;]? (?={_ADDRESS}))"
+
+
+def _label(pattern: str) -> re.Pattern[str]:
+    """Compile a label; the record sometimes sets two spaces between its words."""
+    return re.compile(pattern.replace(" ", r"\s+"))
+
+
+MEMBER = _label(
     rf"(?P<bullet>[•●]\s*)?(?P<name>(?:{_PERSONAL}|{_OFFICES}) {_NAME}(?: {_NAME})*{_STATE}){_ASIDE}{_STOP}"
 )
 # The President of the United States, before a joint session; nobody is called so while Congress sits alone.
-GUEST = re.compile(rf"(?P<name>The (?:PRESIDENT(?! pro)|QUEEN|KING|POPE|PRIME MINISTER)){_ASIDE}\.(?:\s+|$)")
-CHAIR = re.compile(
-    r"(?P<name>T(?:he|HE) (?:A(?:cting|CTING) )?(?:(?:D(?:eputy|EPUTY)|A(?:ssistant|SSISTANT)|R(?:eading|EADING)) )?"
-    r"(?:SPEAKER|PRESIDING OFFICER|VICE PRESIDENT|PRESIDENT|CHIEF JUSTICE"
-    r"|(?:T(?:emporary|EMPORARY) |V(?:ice|ICE) )?C(?:hairman|HAIRMAN|HAIRWOMAN|HAIR)|C(?:lerk|LERK)"
-    r"|C(?:haplain|HAPLAIN)|P(?:arliamentarian|ARLIAMENTARIAN)"
-    r"|S(?:ergeant|ERGEANT) (?:at|AT) A(?:rms|RMS)|DOORKEEPER)"
-    rf"(?: pro tempore| PRO TEMPORE)?){_ASIDE}\.(?:\s+|$)"
-)
-CROWD = re.compile(
-    r"(?P<name>(?:(?:S(?:everal|EVERAL)|S(?:ome|OME)|M(?:any|ANY)) )"
-    r"(?:M(?:embers|EMBERS)|S(?:enators|ENATORS)|V(?:oices|OICES)))\.(?:\s+|$)"
-)
+GUEST = _label(rf"(?P<name>The (?:PRESIDENT(?! pro)|QUEEN|KING|POPE|PRIME MINISTER)){_ASIDE}\.{_END}")
 
-SHORTEST_TYPO = len("mr. smith")  # Reed and Reid are two senators: short names are taken as printed
+
+def _cased(words: str) -> str:
+    """Return a pattern of the words with capitals at their beginning, or all in capitals."""
+    return " ".join(rf"(?:{word}|{word.upper()})" for word in words.split())
+
+
+# Officers that the record names by office, in capitals or, by mistake, in title case. "The President." in title case
+# opens a sentence more often than a turn, so the last four want capitals.
+_OFFICERS = "|".join((
+    *map(_cased, (
+        "Speaker", "Presiding Officer", "Vice President", "Chief Justice", "Chairman", "Chairwoman", "Chairperson",
+        "Temporary Chairman", "Temporary Chairwoman", "Vice Chairman", "Chaplain", "Guest Chaplain", "Parliamentarian",
+        "Sergeant at Arms", "Doorkeeper", "Presiding Member", "President pro tempore", "Clerk", "Legislative Clerk",
+        "Bill Clerk", "Journal Clerk", "Tally Clerk", "Enrolling Clerk", "Secretary of the Senate", "Chair",
+    )),
+    "PRESIDENT", "SECRETARY",
+    r"(?:(?:senior )?assistant )?(?:legislative|bill|journal|executive|reading|tally|enrolling) clerk",
+))  # fmt: skip
+_RANKS = "|".join(map(_cased, ("Acting", "Deputy", "Assistant", "Reading", "Temporary", "Senior", "Chief", "Former")))
+_PRO_TEMPORE = r"(?: pro tempore| PRO TEMPORE| Pro Tempore| pro tem)?"
+CHAIR = _label(
+    rf"(?P<name>T(?:he|HE) (?:(?:{_RANKS}) )*(?:{_OFFICERS}){_PRO_TEMPORE}"
+    # "Mr. SPEAKER." is printed for "The SPEAKER."; "Mr. Speaker," is an address.
+    rf"|(?:Mr|MR|Madam|MADAM|Ms|Mrs)\.? (?:ACTING )?(?:SPEAKER|PRESIDENT|CHAIRMAN|CHAIR){_PRO_TEMPORE})"
+    rf"{_ASIDE}[.:]{_END}"
+)
+CROWD = _label(
+    r"(?P<name>(?:(?:S(?:everal|EVERAL)|S(?:ome|OME)|M(?:any|ANY)) )"
+    rf"(?:M(?:embers|EMBERS)|S(?:enators|ENATORS)|V(?:oices|OICES)))\.{_END}"
+)
+# What stands where labels do: someone's title and name in any case, or an office in capital initials, and a mark.
+_ANY_NAME = r"(?:[A-ZÀ-Þ][\w'’-]*\.??|of|the|de|la|du|van|von|der|pro|tempore|at)"
+LIKE_A_LABEL = _label(
+    rf"(?P<bullet>[•●]\s*)?(?P<name>(?:{_PERSONAL}|{_OFFICES}|Madam|Sir) {_ANY_NAME}(?: {_ANY_NAME}){{0,5}}?"
+    rf"|T(?:he|HE) [A-Z]\w+(?: (?:[A-Z]\w+|of|the|pro|tempore|at)){{0,4}}?"
+    rf"|{_CAPITAL}[{_CAPITAL[1:-1]}'’-]{{3,}}(?: {_CAPITAL}[{_CAPITAL[1:-1]}'’-]+){{0,2}}?){_ASIDE}[.:]{_END}"
+)
+_ADDRESSED = _label(rf"(?:{_ADDRESS}|(?:Mr|Madam|Ms|Mrs)\.? (?:Chairman|Chairwoman|Leader|Secretary))\b")
 
 
 class Label(NamedTuple):
@@ -239,14 +303,38 @@ class Person(NamedTuple):
     id: str
 
 
-def label(text: str) -> Label | None:
-    """Return the speaker's label that `text` opens with, or None."""
-    for pattern, kind in ((MEMBER, SPEECH), (GUEST, SPEECH), (CHAIR, CHAIR_TURN), (CROWD, COLLECTIVE)):
+def label(text: str, names: MemberNames | None = None) -> Label | None:
+    """Return the speaker's label that `text` opens with, or None.
+
+    What only looks like a label is one if `names`, the members of `mods.xml`, has it, or if an address to the chair
+    follows.
+    """
+    for pattern, kind in ((GUEST, SPEECH), (CHAIR, CHAIR_TURN), (MEMBER, SPEECH), (CROWD, COLLECTIVE)):
         match = pattern.match(text)
         if match:
             handed_in = pattern is MEMBER and match["bullet"]
-            return Label(match["name"], NOT_SPOKEN if handed_in else kind, match.end())
+            return Label(joined(match["name"]), NOT_SPOKEN if handed_in else kind, match.end())
+    match = _like_a_label(text)
+    if match and ((names and names.has(match["name"])) or _spoken_to_the_chair(match, text)):
+        return Label(joined(match["name"]), NOT_SPOKEN if match["bullet"] else SPEECH, match.end())
     return None
+
+
+def unknown_label(text: str) -> str:
+    """Return what `text` opens with, if it looks like a speaker's label; empty if it does not."""
+    match = _like_a_label(text)
+    return joined(match["name"]) if match else ""
+
+
+def _like_a_label(text: str) -> re.Match[str] | None:
+    match = LIKE_A_LABEL.match(text)
+    return None if match is None or _ADDRESSED.match(text) else match
+
+
+def _spoken_to_the_chair(match: re.Match[str], text: str) -> bool:
+    """Return whether a title and a name are followed by the address that opens a speech."""
+    titled = re.match(rf"(?:[•●]\s*)?(?:{_PERSONAL}|{_OFFICES})\s", text)
+    return bool(titled) and bool(_ADDRESSED.match(text, match.end()))
 
 
 class MemberNames:
@@ -255,20 +343,17 @@ class MemberNames:
     def __init__(self, granule: Mapping[str, Person], day: Mapping[str, Person]) -> None:
         self._lists = (granule, day)
 
-    def find(self, printed: str) -> Person:
-        """Return the person of a printed name; a typo is read as the only name one edit away.
+    def has(self, printed: str) -> bool:
+        """Return whether the printed name is one of theirs."""
+        return any(_key(printed) in names for names in self._lists)
 
-        A name that is not listed is kept as printed.
+    def find(self, printed: str) -> Person:
+        """Return the person of a printed name; a name that is not listed is kept as printed, without an id.
+
+        One letter may tell two members apart (Reed and Reid, Mr. and Ms. Harper), so no name is read as a near one.
         """
         key = _key(printed)
-        for names in self._lists:
-            if key in names:
-                return names[key]
-        for names in self._lists if len(key) >= SHORTEST_TYPO else ():
-            near = {person for name, person in names.items() if one_edit_apart(key, name)}
-            if len(near) == 1:
-                return near.pop()
-        return Person(printed, "")
+        return next((names[key] for names in self._lists if key in names), Person(printed, ""))
 
 
 def members_by_name(names: Iterable[tuple[str, Person]]) -> dict[str, Person]:
@@ -281,17 +366,5 @@ def members_by_name(names: Iterable[tuple[str, Person]]) -> dict[str, Person]:
 
 
 def _key(printed: str) -> str:
-    return re.sub(r"(?i)\b(manager|counsel) ", "", printed).lower()
-
-
-def one_edit_apart(a: str, b: str) -> bool:
-    """Return whether `b` is `a` with one letter inserted, left out or changed, or two neighbours swapped."""
-    if a == b or abs(len(a) - len(b)) > 1:
-        return False
-    if len(a) > len(b):
-        a, b = b, a
-    start = next((place for place in range(len(a)) if a[place] != b[place]), len(a))
-    if len(a) < len(b):
-        return a[start:] == b[start + 1 :]
-    swapped = a[start : start + 2] == b[start : start + 2][::-1]
-    return a[start + 1 :] == b[start + 1 :] or (swapped and a[start + 2 :] == b[start + 2 :])
+    """Return the name by which members are told apart: case, spaces and the form of apostrophes do not."""
+    return joined(re.sub(r"(?i)\b(manager|counsel) ", "", printed)).replace("’", "'").lower()
