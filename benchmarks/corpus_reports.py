@@ -23,8 +23,8 @@ import pandas as pd
 
 from fedtext.evaluation.measures.distances import FID, MEAN_GAP
 from fedtext.evaluation.measures.known import measures_in_document
-from fedtext.params.conditions import CONDITIONS, CONTROLS, EPS0, PRIVATE
 from fedtext.evaluation.wording import change, count, share
+from fedtext.params.conditions import CONDITIONS, CONTROLS, EPS0, PRIVATE
 
 ROOT = Path(__file__).parents[1]
 KEDRO = Path(sys.executable).with_name("kedro")
