@@ -52,18 +52,8 @@ def build_text_scorecard(
     """
     distribution = Distribution(**{**distances, "bias": _bias(distances)})
     terms = Terms.of(corpus, evaluation, privacy, evaluation_report, accuracy["conditions"])
-    return _scorecard(
-        privacy_report,
-        accuracy,
-        cost,
-        corpus,
-        terms,
-        distribution,
-        len(synthetic),
-        texts_alone=texts_alone,
-        copies=copies,
-        tasks=tasks,
-    )
+    measured: dict[str, Any] = {"texts_alone": texts_alone, "copies": copies, "tasks": tasks}
+    return _scorecard(privacy_report, accuracy, cost, corpus, terms, distribution, len(synthetic), **measured)
 
 
 def build_model_scorecard(
