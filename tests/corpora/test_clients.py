@@ -214,7 +214,7 @@ def test_joining_names_clients_otherwise_and_keeping_apart_does_not() -> None:
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize(("name", "people"), [("casefold", 81), ("nfc", 30), ("ws", None), ("support", None)])
+@pytest.mark.parametrize(("name", "people"), [("casefold", 81), ("nfc", 30), ("support", None)])
 def test_real_spellings(name: str, people: int | None) -> None:
     file = real_data(f"../cases/user/{name}.csv")
     if people is None:
@@ -223,6 +223,12 @@ def test_real_spellings(name: str, people: int | None) -> None:
     with pytest.raises(InputError, match="look alike"):
         read_table(table_client_ids(file, None))
     assert read_table(table_client_ids(file, "folded"))["client_id"].nunique() == people
+
+
+@pytest.mark.shared
+def test_a_real_text_that_shows_nothing() -> None:
+    with pytest.raises(InputError, match=r"empty text \(row 11 of the sheet"):
+        read_table(table_client_ids(real_data("../cases/user/ws.csv"), None))
 
 
 TABLE = {"source": "table", "path": "notes.csv"}

@@ -71,7 +71,7 @@ def test_facts_are_told_of_every_name() -> None:
 def test_the_page_of_data_says_unit_label_and_licence(name: PublishedName) -> None:
     known = PUBLISHED[name]
     row = f"| `{name}` | {known.form} | {known.unit} | {known.label or 'none'} | {known.licence} |"
-    assert row in (ROOT / "docs" / "data.md").read_text("utf-8")
+    assert row in (ROOT / "docs" / "data" / "published.md").read_text("utf-8")
 
 
 @each
