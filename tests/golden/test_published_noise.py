@@ -16,7 +16,7 @@ ONE_BY_ONE = [
     for row in PRINTED
     for claimed, printed in zip(row.claimed, row.multipliers, strict=True)
 ]
-DOCUMENT = Path(__file__).parents[2] / "docs" / "privacy.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "experiments" / "printed_noise.md"
 
 
 def by_rdp(row: PrintedNoise, multiplier: float) -> float:

@@ -10,7 +10,7 @@ from benchmarks.printed_noise import DELTA, ICML, PRINTED_TREES, V1, trees_table
 from fedtext.privacy.accounting import epsilon
 from fedtext.privacy.calibration import noise_multiplier
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "privacy.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "experiments" / "printed_noise.md"
 ONE_BY_ONE = [
     pytest.param(row, claimed, float(printed), id=f"{row.source}-{row.clients}-{row.per_round}-{claimed}")
     for row in PRINTED_TREES
