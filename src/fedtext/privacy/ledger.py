@@ -167,6 +167,7 @@ class Plan(Parameters):
     """The releases and reads that a run was opened for (`Ledger.planned`), apart from the ledger that is charged."""
 
     releases: tuple[Release, ...] | None
+    signals: tuple[Signal, ...] = ()
 
 
 class Ledger(Parameters):

@@ -138,13 +138,16 @@ def begin_ledger(ledger: Ledger) -> tuple[Ledger, Plan]:
 
     Runs that choose in different ways then share the training and the profile.
     """
-    begun = ledger.planned and tuple(one for one in ledger.planned if one.name in (plan.DP_SGD, plan.PROFILE))
-    return ledger.model_copy(update={"planned": begun}), Plan(releases=ledger.planned)
+    first = (plan.DP_SGD, plan.PROFILE)
+    begun = ledger.planned and tuple(one for one in ledger.planned if one.name in first)
+    signals = tuple(one for one in ledger.signals if one.release in first)
+    restricted = ledger.model_copy(update={"planned": begun, "signals": signals})
+    return restricted, Plan(releases=ledger.planned, signals=ledger.signals)
 
 
 def go_on_with_ledger(ledger: Ledger, planned: Plan) -> Ledger:
     """Return the ledger so far with all releases that the run was opened for."""
-    return ledger.model_copy(update={"planned": planned.releases})
+    return ledger.model_copy(update={"planned": planned.releases, "signals": planned.signals})
 
 
 def count_codes(
