@@ -33,6 +33,7 @@ def job(root: Path, made: str | None = None, **more: object) -> list[str]:
     return ["run", "--env", "tiny", "--pipelines", "flexible", *to, "--params", params(data_root=root, **told, **more)]
 
 
+@pytest.mark.slow
 def test_a_whole_tiny_run_ends_in_a_report_and_a_bill_for_each_silo(tmp_path: Path) -> None:
     root = tmp_path / "flexible"
     done = kedro(*job(root))

@@ -60,6 +60,7 @@ def test_a_conversion_leaves_a_model_directory_that_is_not_made_again(cached: Pa
     assert GeneratorDataset(source="smollm2").identity() == cached
 
 
+@pytest.mark.slow
 def test_it_is_the_published_model(loaded: tuple[PreTrainedModel, PreTrainedTokenizerBase]) -> None:
     model, tokenizer = loaded
     assert sum(weight.numel() for weight in model.parameters()) == 134_515_008

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedtext.privacy import accounting
 from fedtext.privacy.accounting import (
     SampledGaussian,
     composed_epsilon,
@@ -483,3 +484,15 @@ def test_pricing_loads_no_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.3])
+def test_the_divergence_of_sampled_releases_is_that_of_dp_accounting(rate: float) -> None:
+    releases = [SampledGaussian("poisson", rate, 0.7, 20), SampledGaussian("full", 1.0, 0.2)]
+    found = accounting.composed_profiles(releases, adjacency="zero_out")
+    sampled, unsampled = accounting._split(accounting._kinds(releases, "zero_out"), "zero_out")
+    parts = accounting._parts(sampled, unsampled, "zero_out")
+    step, points = accounting._grid_step(parts), np.array([-3.0, -0.5, 0.0, 0.01, 0.5, 2.0, 8.0, 400.0])
+    for profile, ordered in zip(found, accounting._orders(parts, "zero_out"), strict=True):
+        expected = accounting._total_loss(ordered, step).get_delta_for_epsilon(points)
+        np.testing.assert_allclose(profile(points), expected, rtol=1e-9, atol=1e-13)

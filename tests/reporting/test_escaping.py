@@ -70,7 +70,7 @@ class Shown(HTMLParser):
 KNOWN = {
     "html", "head", "meta", "title", "style", "script", "body", "main", "section", "h1", "h2", "div", "p", "span", "abbr",
     "figure", "figcaption", "table", "caption", "thead", "tbody", "tr", "th", "td", "ul", "ol", "li", "blockquote",
-    "dl", "dt", "dd",
+    "dl", "dt", "dd", "aside",
 }  # fmt: skip
 
 

@@ -35,6 +35,7 @@ def test_the_files_read_as_the_project_s_own(project: Path) -> None:
     run(project, "ruff", "format", "--check", *written)
 
 
+@pytest.mark.slow
 def test_the_tests_of_all_tasks_pass_with_it(project: Path) -> None:
     said = run(project, "pytest", "-q", "-p", "no:cacheprovider", "tests/evaluation/tasks/test_known.py")
     assert "vocabulary" in run(project, "pytest", "--collect-only", "-q", "tests/evaluation/tasks/test_known.py")

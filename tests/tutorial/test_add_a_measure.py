@@ -11,6 +11,7 @@ from tests.tutorial.pages import copy_of_the_project, files, patched, run, write
 PAGE = "tutorial_add_a_measure.md"
 
 
+@pytest.mark.slow
 def test_a_measure_touches_four_files_and_passes_its_test(tmp_path: Path) -> None:
     shown = files(PAGE)
     assert len(shown) <= 4

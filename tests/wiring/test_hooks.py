@@ -324,6 +324,7 @@ def start(toy: ToyProject) -> subprocess.Popen[str]:
     return run
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_recorded_as_killed_and_said_in_one_sentence(tracked: ToyProject) -> None:
     run = start(tracked)
     run.send_signal(signal.SIGINT)

@@ -181,6 +181,7 @@ def test_a_moved_data_root_stays_valid(toy: ToyProject, caplog: pytest.LogCaptur
     assert not toy.data.exists()
 
 
+@pytest.mark.slow
 def test_outputs_that_nobody_saves_are_made_when_asked_for(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
     result = toy.run("unsaved")
     assert result["nobody_saves"].load() == {"round": 0, "loss": 1.0}
@@ -262,6 +263,7 @@ def test_seconds_are_recorded_beside_the_results_and_kept_by_later_runs(toy: Toy
     assert store.seconds()["release_mean"] != seconds["release_mean"]
 
 
+@pytest.mark.slow
 def test_every_release_is_remembered(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:
     toy.run()
     toy.run()

@@ -79,6 +79,7 @@ def test_a_server_gets_the_files_and_the_name_that_a_user_chose(toy: ToyProject,
     assert not (toy.data / "mlartifacts").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("name", ["a%20b?c", "é 1#2"])
 def test_records_lie_below_a_data_root_of_any_name(toy: ToyProject, name: str) -> None:

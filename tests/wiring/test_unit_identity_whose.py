@@ -127,6 +127,7 @@ def test_a_data_root_that_was_deleted_has_spent_what_it_had(toy: ToyProject, tmp
     assert "1 is spent" in refused(toy, file, "other")
 
 
+@pytest.mark.slow
 def test_records_of_a_data_root_that_were_removed_cost_nothing(toy: ToyProject, tmp_path: Path) -> None:
     """Its key and its texts are there, so the same run makes the same bytes."""
     file = table(tmp_path / "mine.txt", TEXTS)
@@ -152,6 +153,7 @@ def test_a_seeded_run_repeats_its_bytes_in_another_data_root_for_nothing(toy: To
     assert "released before, of other data" in refused(toy, table(tmp_path / "more", TEXTS[:-1]), "third", noise_seed=7)
 
 
+@pytest.mark.slow
 def test_text_that_was_changed_in_a_data_root_is_known_too(toy: ToyProject, tmp_path: Path) -> None:
     """The node that reads it runs again, and whose text it is is asked again."""
     others = [text.replace("person", "client") for text in TEXTS]

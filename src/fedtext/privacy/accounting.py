@@ -316,7 +316,21 @@ def _gaussian_profile(shift: float) -> Profile:
 
 
 def _profile_of(loss: Any) -> Profile:
-    return lambda epsilon: np.asarray(loss.get_delta_for_epsilon(epsilon))
+    """Return the hockey-stick divergence of a composed loss, by sums of its tail.
+
+    dp_accounting's own function goes through half a million losses one by one, for all epsilons once.
+    """
+    losses = (np.arange(loss.size) + loss._lower_loss) * loss._discretization
+    # A capped exponent leaves the divergence too large, if anything.
+    with_unit, without = loss._probs, loss._probs * np.exp(np.minimum(-losses, 700.0))
+    tails = [np.append(np.cumsum(mass[::-1])[::-1], 0.0) for mass in (with_unit, without)]
+
+    def delta(epsilon: Float[np.ndarray, " epsilon"]) -> Float[np.ndarray, " epsilon"]:
+        first = np.searchsorted(losses, epsilon)
+        upper, lower = (tail[first] for tail in tails)
+        return np.asarray(loss._infinity_mass + upper - np.exp(epsilon) * lower)
+
+    return delta
 
 
 def _kinds(releases: Iterable[SampledGaussian], adjacency: Adjacency) -> tuple[SampledGaussian, ...]:
