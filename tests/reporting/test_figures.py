@@ -42,10 +42,10 @@ def test_bars_have_one_for_each_condition_and_escape_names():
     figure = accuracy_bars(found)
     assert len(figure.data[0].x) == 7
     bars = {name.split("<br>")[0]: value for name, value in zip(figure.data[0].y, figure.data[0].x, strict=True)}
-    assert bars["the private synthetic texts"] == pytest.approx(100 * found["conditions"]["synthetic"]["top_1"])
+    assert bars["the synthetic texts"] == pytest.approx(100 * found["conditions"]["synthetic"]["top_1"])
     assert "&lt;b&gt;other" in bars
     assert [name for name in figure.data[0].y if "<br>of what is left: " in name] == [
-        name for name in figure.data[0].y if name.startswith("the private synthetic texts")
+        name for name in figure.data[0].y if name.startswith("the synthetic texts")
     ]
 
 

@@ -76,7 +76,7 @@ MATCHED_CONTROL = Condition(
 )
 SYNTHETIC = Condition(
     "synthetic",
-    "the private synthetic texts",
+    "the synthetic texts",
     "synthetic texts",
     Role.JUDGED,
     Epsilon.RUN,
