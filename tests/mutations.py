@@ -209,7 +209,7 @@ def _first_failure(project: Path, tests: list[str]) -> str | None:
     env = {**os.environ, "PYTHONPATH": str(project / "src"), "FEDTEXT_PROGRESS": "0"}
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", MARKS, *tests]
     done = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, check=False)
-    found = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    found = [line for line in done.stdout.splitlines() if line.startswith(("FAILED tests/", "ERROR tests/"))]
     return found[0].split()[1] if found else None
 
 

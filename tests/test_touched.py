@@ -43,3 +43,9 @@ def test_configuration_and_pages_have_their_contracts(graph: grimp.ImportGraph) 
 
 def test_what_is_gone_and_what_has_no_test_asks_for_nothing(graph: grimp.ImportGraph, tmp_path: Path) -> None:
     assert touched_by(["tests/privacy/test_gone.py", "LICENSE"], graph, tmp_path) == []
+
+
+def test_a_module_may_have_several_files_of_tests(graph: grimp.ImportGraph) -> None:
+    asked = touched_by(["src/fedtext/training/federated_averaging.py"], graph, ROOT)
+    both = ["test_federated_averaging.py", "test_federated_averaging_server_optimizer.py"]
+    assert asked[:2] == [f"tests/training/{name}" for name in both]

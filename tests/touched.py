@@ -47,12 +47,17 @@ def module_of(file: str) -> str:
 
 
 def _tests(module: str, root: Path) -> Iterator[str]:
+    """Yield the module's test files, which may have a subject of their own in their name, else its package's folder."""
     *packages, name = module.split(".")[1:] or ["__init__"]
     folder = PurePosixPath("tests", *packages)
-    file = folder / f"test_{name}.py"
-    found = next((one for one in (file, folder / name, folder) if (root / one).exists()), None)
-    if found is not None and found != PurePosixPath("tests"):
-        yield str(found)
+    files = sorted(file.name for file in (root / folder).glob(f"test_{name}*.py"))
+    own = [file for file in files if file == f"test_{name}.py" or file.startswith(f"test_{name}_")]
+    if own:
+        yield from (str(folder / file) for file in own)
+    elif (root / folder / name).exists():
+        yield str(folder / name)
+    elif (root / folder).exists() and folder != PurePosixPath("tests"):
+        yield str(folder)
 
 
 def _without_inner(paths: Iterable[str]) -> list[str]:
