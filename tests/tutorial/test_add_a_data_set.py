@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from tests.tutorial.pages import copy_of_the_project, files, run, write
+from tests.tutorial.pages import files, run
 
 PAGE = "tutorial_add_a_data_set.md"
 READ = """
@@ -43,14 +41,6 @@ else:
     raise AssertionError("a file of another form was read")
 print("as the page says")
 """
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project with the page's files."""
-    copy = copy_of_the_project(tmp_path_factory.mktemp("project"))
-    write(files(PAGE), copy)
-    return copy
 
 
 def test_it_touches_three_files_at_most() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tutorial.pages import copy_of_the_project, files, run, write
+from tests.tutorial.pages import files, run
 
 PAGE = "tutorial_add_a_downstream_task.md"
 SMALL = (
@@ -15,14 +15,6 @@ SMALL = (
     "task.labels=asyncio email,classification.measured=false,"
     "evaluation.texts=20,evaluation.private_texts=20,evaluation.max_eval_samples=30"
 )
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project with the page's files."""
-    copy = copy_of_the_project(tmp_path_factory.mktemp("project"))
-    write(files(PAGE), copy)
-    return copy
 
 
 def test_it_touches_three_files_at_most() -> None:

@@ -7,21 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.tutorial.pages import copy_of_the_project, files, run, write
+from tests.tutorial.pages import files, run
 
 PAGE = "tutorial_add_an_algorithm.md"
 SMALL = (
     "corpus.max_clients=90,corpus.public_texts=60,toy.texts=20,"
     "evaluation.texts=20,evaluation.private_texts=20,evaluation.max_eval_samples=30"
 )
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project with the page's files."""
-    copy = copy_of_the_project(tmp_path_factory.mktemp("project"))
-    write(files(PAGE), copy)
-    return copy
 
 
 def test_it_touches_nine_files_at_most() -> None:

@@ -57,13 +57,12 @@ class EvaluationVariant(NamedTuple):
         return (*self.public_controls, *(["private"] if self.private_control else []))
 
     @property
-    def counts_copies(self) -> bool:
-        """Whether held-out text is searched for in the training text: no budget protects the owners in that figure."""
-        return self.private_control and not self.priced
+    def has_exact_private_control(self) -> bool:
+        """Whether the non-private bound is scored without noise.
 
-    @property
-    def draws_private_samples(self) -> bool:
-        """Whether private samples of several sizes and draws are trained on; the median is chosen on exact figures."""
+        Then held-out text is also searched for in the training text, and private samples are trained on in several
+        sizes and draws: no budget protects the owners in these figures.
+        """
         return self.private_control and not self.priced
 
 

@@ -38,9 +38,9 @@ def controls_pipeline(settings: Settings) -> Pipeline:
             name="embed_test_samples",
         ),
         _scored(EVALUATION, "public_model", conditions.score_public_model, [], ["private_counts_eps0"]),
-        _scored_controls(public, private=form.private_control, draws=form.draws_private_samples),
+        _scored_controls(public, private=form.private_control, draws=form.has_exact_private_control),
     ]
-    if form.counts_copies:
+    if form.has_exact_private_control:
         controls += _copies()
     if form.untuned_control:
         asked_with = ["generator", "public_samples", *SETTINGS]
@@ -203,7 +203,7 @@ def _comparison(algorithm: Algorithm, counts: dict[str, str], form: EvaluationVa
 
 
 def _draws(form: EvaluationVariant) -> dict[str, str]:
-    return {"private_draws": DRAWS} if form.draws_private_samples else {}
+    return {"private_draws": DRAWS} if form.has_exact_private_control else {}
 
 
 def _distances(algorithm: Algorithm) -> list[Node]:

@@ -135,7 +135,7 @@ def _judged(algorithm: Algorithm, variant: EvaluationVariant) -> dict[str, str]:
     """Return the scorecard's common inputs, and the test clients' privacy cost with DP evaluation."""
     made = algorithm.outputs
     paid = {"evaluation_report": made.evaluation_privacy_report} if variant.priced else {}
-    copies = {"copies": COPIES} if variant.counts_copies else {}
+    copies = {"copies": COPIES} if variant.has_exact_private_control else {}
     declared = {name: f"params:{name}" for name in ("corpus", "evaluation", "privacy")}
     made_of = {"privacy_report": made.privacy_report, "accuracy": made.accuracy, "cost": made.cost}
     return {**made_of, **declared, **paid, **copies}
