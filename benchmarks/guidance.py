@@ -56,7 +56,7 @@ CORPORA: dict[str, dict[str, Any]] = {
             "description": "questions that customers ask their bank",
             "declared_public": True,
         },
-        "privacy": {"population": 7500},
+        "privacy": {"population": 10100},
     },
 }
 NEEDED = ("popri_released_mean", "popri_prompt_pool", "public_embeddings", "private_test")
