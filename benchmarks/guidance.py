@@ -61,6 +61,7 @@ CORPORA: dict[str, dict[str, Any]] = {
 }
 NEEDED = ("popri_released_mean", "popri_prompt_pool", "public_embeddings", "private_test")
 PROMPTS, OVERSAMPLE = 12, 1.25  # of the tuned forms, at 8 texts a prompt: half of the main job's
+OF_ONE_SEED = ("state", "releases.*", "05_model_input", "lock", "guidance", "guidance.json")
 FORMS = ("tuned", "tuned and guided", "guided", "guided, with pairs")
 
 
@@ -184,7 +185,7 @@ def released(parameters: dict[str, Any], like: Path | None) -> None:
     """Make a seed's release; the public texts and the embeddings of an earlier seed serve again."""
     root = Path(parameters["data_root"])
     if like is not None and not root.exists():
-        shutil.copytree(like, root, ignore=shutil.ignore_patterns("state", "releases.*", "05_model_input", "lock"))
+        shutil.copytree(like, root, ignore=shutil.ignore_patterns(*OF_ONE_SEED))
     root.mkdir(parents=True, exist_ok=True)
     given = root / "parameters.json"
     given.write_text(json.dumps({"run": {"params": parameters}}))  # JSON is YAML
