@@ -19,7 +19,7 @@ from yaml import MarkedYAMLError, YAMLError
 from yaml.constructor import ConstructorError
 
 from fedtext.system.errors import FedtextError, InputError, did_you_mean
-from fedtext.system.refusal import RunRefusedError
+from fedtext.system.refusal import RunRefusedError, refusal_of
 
 DEFAULTS = "_defaults"  # the group of named blocks, and in a block the name of the one that it starts from
 # Resolvers that use no other value of the file: an interpolation of these alone can be resolved by itself.
@@ -189,7 +189,7 @@ def config_error(key: str, error: Exception, files: AbstractFileSystem, paths: I
     """
     for link in _chain(error):
         if isinstance(link, FedtextError):  # of one of our own resolvers
-            return RunRefusedError(str(link))
+            return refusal_of(link)
     for path in paths:
         if (fault := _fault(files, path)) is not None:
             return RunRefusedError(f"{path} cannot be read: {fault}")

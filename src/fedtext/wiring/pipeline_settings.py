@@ -24,7 +24,7 @@ from fedtext.params.generation import Sampler
 from fedtext.params.policies import JudgeKind, Policies
 from fedtext.params.task import Task
 from fedtext.system.errors import InputError
-from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refusal
+from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refusal, refusal_of
 from fedtext.wiring.config import ProjectConfigLoader, corpus_is_public
 
 MOST_ROUNDS = 200  # a graph of 200 rounds is built in 5 s; one of 1000 takes 85 s and 2.4 GB
@@ -155,8 +155,8 @@ class Settings:
         try:
             policies.membership.validate_settings(corpus, evaluation)
             judge = policies.judged_by(corpus, priced=evaluation.is_priced(corpus))
-        except ValueError as error:
-            raise RunRefusedError(str(error)) from None
+        except InputError as error:
+            raise refusal_of(error) from None
         return PolicyEvaluation(judge, policies.controls if judge else (), policies.membership.measured)
 
     @cached_property
@@ -216,8 +216,8 @@ class Settings:
         try:
             for task in TASKS:
                 self._settings_of(task).validate_settings(classes, priced=evaluation.is_priced(corpus))
-        except ValueError as error:
-            raise RunRefusedError(str(error)) from None
+        except InputError as error:
+            raise refusal_of(error) from None
 
     def _writing_of(self, corpus: Corpus) -> Sampler | None:
         """Return how the run's one generator writes the public texts; None if it does not."""

@@ -31,7 +31,7 @@ from fedtext.resuming.records import DataRootBusyError, Store
 from fedtext.system.cores import keep_freed_memory, return_freed_memory
 from fedtext.system.errors import FedtextError
 from fedtext.system.folders import make_own_folder, own_temporary_folder
-from fedtext.system.refusal import RunRefusedError
+from fedtext.system.refusal import RunRefusedError, refusal_of
 from fedtext.wiring.account import DataSetBudget, NodeBudgetGuard, active_allowance
 from fedtext.wiring.conf_files import value_at
 from fedtext.wiring.config import active_data_root, active_loader, active_parameters, is_private_name
@@ -159,7 +159,7 @@ class ResumableRunner(SequentialRunner):
             with Store.locked(data_root) as store:
                 yield store
         except DataRootBusyError as error:
-            raise RunRefusedError(str(error)) from None
+            raise refusal_of(error) from None
 
     def _execute_or_explain(self, execute: Any, node: Node) -> None:
         try:

@@ -18,7 +18,7 @@ from kedro.validation.exceptions import ParameterValidationError
 from kedro.validation.type_extractor import TypeExtractor
 from pydantic import ValidationError
 
-from fedtext.system.errors import FedtextError, did_you_mean
+from fedtext.system.errors import FedtextError, InputError, did_you_mean
 from fedtext.system.refusal import RunRefusedError, explanation, parameter_faults, parameters_refusal
 from fedtext.wiring.config import active_data_root, active_parameters
 from fedtext.wiring.runner import ResumableRunner
@@ -114,8 +114,8 @@ def _refusal(error: Exception) -> RunRefusedError | None:
     """Return the error for a user in place of a traceback; None if only a traceback helps."""
     if isinstance(error, ParameterValidationError):
         models = TypeExtractor(dict(project.pipelines)).extract_types_from_pipelines()
-        faults = parameter_faults(active_parameters(), models) or [str(error)]
-        return parameters_refusal(faults)
+        faults = parameter_faults(active_parameters(), models)
+        return parameters_refusal(faults or [InputError(str(error), code="wrong-parameters")])
     if isinstance(error, ValidationError) and error.title == "KedroMlflowConfig":
         fault = error.errors(include_url=False)[0]
         where = ".".join(map(str, fault["loc"]))
@@ -123,8 +123,7 @@ def _refusal(error: Exception) -> RunRefusedError | None:
         return RunRefusedError(f"mlflow.yml: {where} {what}; conf/base/mlflow.yml shows those in use")
     if isinstance(error, DatasetError) and any(words in str(error) for words in OF_ENTRIES):
         return RunRefusedError(f"the catalog cannot be used: {_in_one_line(error)}")
-    said = explanation(error, active_data_root())
-    return None if said is None else RunRefusedError(said)
+    return explanation(error, active_data_root())
 
 
 def _in_one_line(error: Exception) -> str:

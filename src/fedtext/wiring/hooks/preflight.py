@@ -32,9 +32,9 @@ from fedtext.params.corpus import Corpus
 from fedtext.params.generation import NAME, TEXT, TOPIC
 from fedtext.privacy.budget_guard import current
 from fedtext.privacy.tags import Tag
-from fedtext.system.errors import did_you_mean
+from fedtext.system.errors import FedtextError, InputError, MissingFileError, UnreadableFileError, did_you_mean
 from fedtext.system.file_limit import validate_file_size_limit
-from fedtext.system.refusal import RunRefusedError, refusal_for, unknown_parameter
+from fedtext.system.refusal import RunRefusedError, one_or_all, unknown_parameter
 from fedtext.wiring.account import NodeBudgetGuard
 from fedtext.wiring.conf_files import value_at
 from fedtext.wiring.config import (
@@ -264,12 +264,16 @@ def check_guarded(runner: str, pipeline: Pipeline, catalog: DataCatalog) -> None
         raise RunRefusedError(f"{name} guards no node, and {private[0]} is private: {RUNNERS}")
 
 
-def _names_inside(name: str, value: Any) -> Iterator[str]:
-    """Yield a sentence for each parameter's name that stands after a comma in the value of another parameter."""
+def _names_inside(name: str, value: Any) -> Iterator[InputError]:
+    """Yield an error for each parameter's name that stands after a comma in the value of another parameter."""
     said = value if isinstance(value, list | tuple) else str(value).split(",")[1:]
     for word in {str(one).strip() for one in said}:
         if "." in word and value_at(active_parameters(), word) is not None:
-            yield f"{word} has no value, so it would be part of {name}: write {word}=VALUE, or leave it out"
+            yield InputError(
+                f"{word} has no value, so it would be part of {name}: write {word}=VALUE, or leave it out",
+                code="parameter-without-value",
+                parameter=word,
+            )
 
 
 def check_versions(wanted: Mapping[str, str], catalog: DataCatalog) -> None:
@@ -342,7 +346,9 @@ def check_names(given: Mapping[str, Any]) -> None:
         RunRefusedError: One is not, and would have been ignored; or a name without a value became part of a text.
     """
     if swallowed := [fault for name, value in leaves(given) for fault in _names_inside(name, value)]:
-        raise refusal_for("parameters have no value:", swallowed)
+        raise one_or_all(
+            RunRefusedError("parameters have no value:", code="parameters-without-value", faults=swallowed)
+        )
     known: dict[str, Any] = dict(active_loader()["globals"])
     for asked in set().union(*(pipeline.inputs() for pipeline in pipelines.values())):
         if asked.startswith("params:"):
@@ -356,7 +362,8 @@ def check_names(given: Mapping[str, Any]) -> None:
     if strange:
         said = active_parameters()
         every = {name: said.get(name) if value is None else value for name, value in known.items()}
-        raise refusal_for("names of parameters are wrong:", [unknown_parameter(name, every) for name in strange])
+        faults = [unknown_parameter(name, every) for name in strange]
+        raise one_or_all(RunRefusedError("names of parameters are wrong:", code="unknown-parameters", faults=faults))
 
 
 def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:
@@ -430,21 +437,27 @@ def check_inputs(pipeline: Pipeline, catalog: DataCatalog, run_params: Mapping[s
     Raises:
         RunRefusedError: something is not; every missing input is named, and what keeps several from being read, once.
     """
-    absent, unreadable = [], dict[str, list[str]]()
+    absent, unreadable = list[FedtextError](), dict[str, list[str]]()
     for name in sorted(pipeline.inputs()):
         if name == "parameters" or name.startswith("params:") or name not in catalog:
             continue
         dataset = catalog.get(name)
         try:
             if dataset is not None and not getattr(dataset, "_EPHEMERAL", False) and not dataset.exists():
-                absent.append(f"{name} does not exist: {_made_by(name, run_params) or dataset}")
+                remedy = _made_by(name, run_params) or dataset
+                absent.append(MissingFileError(f"{name} does not exist: {remedy}", code="missing-input", value=name))
         except Exception as error:
             unreadable.setdefault(str(error.__cause__ or error), []).append(name)  # Kedro wraps a dataset's error
-    told = [f"{', '.join(names)}: {reason}" for reason, names in unreadable.items()]
+    told = [
+        UnreadableFileError(f"{', '.join(names)}: {reason}", code="unreadable-input", value=names)
+        for reason, names in unreadable.items()
+    ]
     if absent:
-        raise RunRefusedError("inputs are missing; run what makes them, or correct conf/:", [*absent, *told])
+        raise RunRefusedError(
+            "inputs are missing; run what makes them, or correct conf/:", code="inputs-missing", faults=[*absent, *told]
+        )
     if told:
-        raise refusal_for("inputs cannot be read:", told)
+        raise one_or_all(RunRefusedError("inputs cannot be read:", code="inputs-unreadable", faults=told))
 
 
 def _made_by(name: str, run_params: Mapping[str, Any]) -> str:
