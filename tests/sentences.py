@@ -74,10 +74,8 @@ def _made_in(path: Path, tree: ast.Module, kinds: dict[str, ast.ClassDef | None]
             continue
         given = next((one.value for one in node.keywords if one.arg == "code"), None)
         makes = _takes_code(_name(node.func), kinds) or (node in own and given is not None)
-        handed_on = isinstance(given, ast.Attribute | ast.Name)  # the code of another error, or of a subclass
-        if makes and not handed_on:
-            code = given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else None
-            yield Made(package, f"{inside}:{node.lineno}", code, " | ".join(map(_template, node.args)))
+        if makes and not (node in own and isinstance(given, ast.Name)):  # a class hands on what it is given
+            yield Made(package, f"{inside}:{node.lineno}", _code(given), " | ".join(map(_template, node.args)))
 
 
 def _takes_code(name: str, kinds: dict[str, ast.ClassDef | None]) -> bool:
@@ -88,6 +86,13 @@ def _takes_code(name: str, kinds: dict[str, ast.ClassDef | None]) -> bool:
     if own is None:
         return any(_takes_code(_name(base), kinds) for base in kind.bases)
     return "code" in {one.arg for one in own.args.kwonlyargs}
+
+
+def _code(given: ast.expr | None) -> str | None:
+    """Return a literal code, or `{error.code}` for that of another error, whose sentence is told in other words."""
+    if isinstance(given, ast.Attribute) and given.attr == "code":
+        return f"{{{ast.unparse(given)}}}"
+    return given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else None
 
 
 def _name(node: ast.expr) -> str:

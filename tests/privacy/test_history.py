@@ -199,7 +199,7 @@ def test_who_judges_is_alone(tmp_path: Path) -> None:
             seen.append(len(Registry().related([tmp_path / f"{n}" for n in range(3)])))
             counted = sum(len(root.releases) for root in Registry().related([tmp_path / f"{n}" for n in range(3)]))
             if counted >= 5:
-                raise RunRefusedError("no more than five")
+                raise RunRefusedError("no more than five", code="more-than-five")
 
         try:
             return history.add(spent(release(round=round), f"{round}"), judge)

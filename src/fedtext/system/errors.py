@@ -27,7 +27,7 @@ class FedtextError(Exception):
             logged and sent between processes.
     """
 
-    def __init__(self, message: str, *, code: str = "", parameter: str | None = None, value: object = None) -> None:
+    def __init__(self, message: str, *, code: str, parameter: str | None = None, value: object = None) -> None:
         super().__init__(message)
         self.code = code
         self.parameter = parameter
@@ -61,7 +61,7 @@ class UnreadableFileError(FedtextError, OSError):
         self,
         message: str,
         *,
-        code: str = "",
+        code: str,
         parameter: str | None = None,
         value: object = None,
         errno: int | None = None,

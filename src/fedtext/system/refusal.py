@@ -39,7 +39,7 @@ class RunRefusedError(FedtextError, click.ClickException, RuntimeError):
         self,
         message: str,
         *,
-        code: str = "",
+        code: str,
         parameter: str | None = None,
         value: object = None,
         faults: Sequence[FedtextError] = (),

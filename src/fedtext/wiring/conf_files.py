@@ -142,7 +142,11 @@ def _started(value: Any, place: str, blocks: Mapping[str, Any]) -> Any:
     if DEFAULTS not in value:
         return own
     if (name := value[DEFAULTS]) not in blocks:
-        raise InputError(f"{place} starts from {DEFAULTS} {name!r}: {did_you_mean(str(name), blocks)}")
+        raise InputError(
+            f"{place} starts from {DEFAULTS} {name!r}: {did_you_mean(str(name), blocks)}",
+            code="unknown-defaults",
+            value=str(name),
+        )
     return deep_merge(blocks[name], own)
 
 
@@ -192,12 +196,14 @@ def config_error(key: str, error: Exception, files: AbstractFileSystem, paths: I
             return refusal_of(link)
     for path in paths:
         if (fault := _fault(files, path)) is not None:
-            return RunRefusedError(f"{path} cannot be read: {fault}")
+            return RunRefusedError(f"{path} cannot be read: {fault}", code="conf-file-unreadable", value=path)
     said = [line.strip() for line in str(error).splitlines() if line.strip()]
     where = next((line.removeprefix("full_key: ") for line in said if line.startswith("full_key: ")), None)
     return RunRefusedError(
         f"the {key} of conf cannot be used: {said[0] if said else type(error).__name__}"
-        f"{f' (asked for by {where})' if where else ''}; correct it there"
+        f"{f' (asked for by {where})' if where else ''}; correct it there",
+        code="conf-unusable",
+        value=key,
     )
 
 

@@ -87,7 +87,9 @@ class ResumableRunner(SequentialRunner):
         try:
             self._run_what_is_left(pipeline, catalog, hook_manager, run_id)
         except KeyboardInterrupt:
-            raise RunInterruptedError("interrupted; what was done is kept: run the same command to resume") from None
+            raise RunInterruptedError(
+                "interrupted; what was done is kept: run the same command to resume", code="interrupted"
+            ) from None
 
     def _run_what_is_left(
         self,
@@ -190,7 +192,9 @@ def _check_same_parameters(resumption: Resumption, node: Node) -> None:
     made = " and ".join(map(repr, values))
     raise RunRefusedError(
         f"{node.name} would report {name} = {value_at(active_parameters(), name)!r}, but what it reports on was made "
-        f"at {made}: give that value, or run the whole pipeline"
+        f"at {made}: give that value, or run the whole pipeline",
+        code="report-of-other-parameters",
+        parameter=name,
     )
 
 

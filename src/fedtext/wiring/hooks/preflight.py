@@ -158,7 +158,12 @@ class PreflightHook:
         """
         data_root = active_data_root()
         if data_root.is_file():
-            raise RunRefusedError(f"data_root {data_root} is a file: name a directory, --params data_root=DIR")
+            raise RunRefusedError(
+                f"data_root {data_root} is a file: name a directory, --params data_root=DIR",
+                code="data-root-is-a-file",
+                parameter="data_root",
+                value=str(data_root),
+            )
         if tracking_is_on():
             make_data_root(data_root)
             check_server((active_loader().tracking.get("server") or {}).get("mlflow_tracking_uri"))
@@ -189,7 +194,11 @@ class PreflightHook:
     def before_node_run(self, node: Node) -> None:
         """Raise RunRefusedError for a private node in an unguarded run: one with a plain session's default runner."""
         if any(map(is_private_name, (*node.inputs, *node.outputs))) and not isinstance(current(), NodeBudgetGuard):
-            raise RunRefusedError(f"{node.name} reads or makes private data, and nobody guards it: {RUNNERS}")
+            raise RunRefusedError(
+                f"{node.name} reads or makes private data, and nobody guards it: {RUNNERS}",
+                code="unguarded-session",
+                value=node.name,
+            )
 
 
 def check_credentials(loader: ProjectConfigLoader) -> None:
@@ -209,7 +218,9 @@ def check_credentials(loader: ProjectConfigLoader) -> None:
     if missing:
         raise RunRefusedError(
             f"credentials are missing that the catalog names: {', '.join(missing)}: add them to "
-            f"{Path(loader.conf_source) / 'local' / 'credentials.yml'}, which is not committed"
+            f"{Path(loader.conf_source) / 'local' / 'credentials.yml'}, which is not committed",
+            code="credentials-missing",
+            value=missing,
         )
 
 
@@ -245,7 +256,10 @@ def check_runner(runner: str, pipeline: Pipeline) -> None:
     releases = [node.name for node in pipeline.nodes if Tag.RELEASE in node.tags]
     if releases and name != ResumableRunner.__name__:
         raise RunRefusedError(
-            f"{name} keeps no history of releases, and {', '.join(releases)} would release private data: {RUNNERS}"
+            f"{name} keeps no history of releases, and {', '.join(releases)} would release private data: {RUNNERS}",
+            code="runner-without-history",
+            parameter="runner",
+            value=name,
         )
 
 
@@ -261,7 +275,12 @@ def check_guarded(runner: str, pipeline: Pipeline, catalog: DataCatalog) -> None
         return
     validate_file_size_limit(private[0])
     if (name := _class_name(runner)) != ResumableRunner.__name__:
-        raise RunRefusedError(f"{name} guards no node, and {private[0]} is private: {RUNNERS}")
+        raise RunRefusedError(
+            f"{name} guards no node, and {private[0]} is private: {RUNNERS}",
+            code="runner-without-guard",
+            parameter="runner",
+            value=name,
+        )
 
 
 def _names_inside(name: str, value: Any) -> Iterator[InputError]:
@@ -287,13 +306,19 @@ def check_versions(wanted: Mapping[str, str], catalog: DataCatalog) -> None:
         if dataset is None or getattr(dataset, "_version", None) is None:
             raise RunRefusedError(
                 f"--load-versions {name}: its catalog entry keeps no versions; leave it out, or give the entry "
-                "'versioned: true' and run what makes it"
+                "'versioned: true' and run what makes it",
+                code="unversioned-dataset",
+                parameter="load_versions",
+                value=name,
             )
         if not dataset.exists():
             place = Path(str(getattr(dataset, "_filepath", "")))
             known = sorted(path.name for path in place.iterdir()) if place.is_dir() else []
             raise RunRefusedError(
-                f"--load-versions {name}:{version}: no such version; {did_you_mean(version, known, 'it has none yet')}"
+                f"--load-versions {name}:{version}: no such version; {did_you_mean(version, known, 'it has none yet')}",
+                code="unknown-version",
+                parameter="load_versions",
+                value=version,
             )
 
 
@@ -314,11 +339,17 @@ def make_data_root(data_root: Path) -> None:
         data_root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunRefusedError(
-            f"data_root {data_root} cannot be made ({error.strerror}): choose --params data_root=DIR"
+            f"data_root {data_root} cannot be made ({error.strerror}): choose --params data_root=DIR",
+            code="data-root-not-made",
+            parameter="data_root",
+            value=str(data_root),
         ) from None
     if not os.access(data_root, os.W_OK | os.X_OK):
         raise RunRefusedError(
-            f"data_root {data_root} cannot be written to: change its rights or --params data_root=DIR"
+            f"data_root {data_root} cannot be written to: change its rights or --params data_root=DIR",
+            code="data-root-not-writable",
+            parameter="data_root",
+            value=str(data_root),
         )
 
 
@@ -333,7 +364,10 @@ def check_data_root(data_root: Path) -> None:
     if free < SMALLEST_FREE:
         raise RunRefusedError(
             f"data_root {data_root} has {free / 2**20:.0f} MiB of free disk, a run needs {SMALLEST_FREE // 2**20} at "
-            "least: free some space or choose --params data_root=DIR"
+            "least: free some space or choose --params data_root=DIR",
+            code="disk-nearly-full",
+            parameter="data_root",
+            value=str(data_root),
         )
     if free < COMFORTABLE_FREE:
         LOG.warning("%s has only %.1f GiB of free disk", data_root, free / 2**30)
@@ -379,7 +413,9 @@ def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:
                 algorithm = (node.namespace or node.name).partition(".")[0]
                 raise RunRefusedError(
                     f"{algorithm} trains its generator, but '{name}' is {reason}: name a directory or a Hugging Face "
-                    "id (--params models.generator=...), or run pe with pe.variation=few_shot, which trains none"
+                    "id (--params models.generator=...), or run pe with pe.variation=few_shot, which trains none",
+                    code="generator-cannot-be-trained",
+                    parameter=f"models.{name}",
                 )
 
 
@@ -395,7 +431,9 @@ def check_follows_instructions(pipeline: Pipeline, catalog: DataCatalog) -> None
             if reason is not None:
                 raise RunRefusedError(
                     f"{node.name} tells the generator what to write, but '{name}' is {reason}: take one that chats "
-                    f"(--params models.{name}=smollm2, or endpoint:MODEL@http://HOST:PORT/v1)"
+                    f"(--params models.{name}=smollm2, or endpoint:MODEL@http://HOST:PORT/v1)",
+                    code="generator-does-not-chat",
+                    parameter=f"models.{name}",
                 )
 
 
@@ -412,7 +450,10 @@ def check_page(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
         raise RunRefusedError(
             f"generation.prompt is {prompt!r}, a page that does not say what its text is about, and "
             f"{Reader.DESCRIPTION} asks topic by topic: name the topic on it ('I have a question for my bank about "
-            f"{TOPIC}. {TEXT}'), or set generation.prompt=chat"
+            f"{TOPIC}. {TEXT}'), or set generation.prompt=chat",
+            code="page-without-topic",
+            parameter="generation.prompt",
+            value=prompt,
         )
 
 
