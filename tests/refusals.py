@@ -8,12 +8,12 @@ from pydantic import ValidationError
 from fedtext.system.errors import FedtextError
 from fedtext.system.refusal import RunRefusedError, faults_of
 
-Refused = pytest.RaisesExc[FedtextError | ValidationError]
+Refuses = pytest.RaisesExc[FedtextError | ValidationError]
 
 
-def refused(
+def refuses(
     code: str, *, parameter: str | None = None, value: object = None, error: type[FedtextError] = FedtextError
-) -> Refused:
+) -> Refuses:
     """Return `pytest.raises` for an error with this code, alone or among the faults that a refusal lists.
 
     Args:
@@ -25,12 +25,9 @@ def refused(
 
     def _is_it(raised: FedtextError | ValidationError) -> bool:
         found = [(one.code, one.parameter, one.value) for one in faults_in(raised)]
-        wanted = [
-            one
-            for one in found
-            if one[0] == code and parameter in (None, one[1]) and (value is None or value == one[2])
-        ]
-        assert wanted, f"{(code, parameter, value)} is expected, and refused is {found}: {raised}"
+        wanted = (code, parameter, value)
+        said = any(all(want in (None, has) for want, has in zip(wanted, one, strict=True)) for one in found)
+        assert said, f"{wanted} is expected, and refused is {found}: {raised}"
         return True
 
     return pytest.raises((error, ValidationError), check=_is_it)

@@ -42,7 +42,8 @@ class FedtextError(Exception):
 
 def _restored(kind: type[FedtextError], arguments: tuple[object, ...]) -> FedtextError:
     """Return an error as unpickling begins with it: without `__init__`, whose arguments each kind chooses itself."""
-    error = kind.__new__(kind)
+    built_in = OSError if issubclass(kind, OSError) else Exception  # what decides how the object is laid out
+    error = built_in.__new__(kind)
     error.args = arguments
     return error
 

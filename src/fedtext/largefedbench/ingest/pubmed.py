@@ -74,7 +74,6 @@ class PubMed:
                 f"{count} articles on {first}, a search gives {LARGEST_SEARCH}: narrow ingest.pubmed.term",
                 final=True,
                 code="search-too-large",
-                parameter="ingest.pubmed.term",
                 value=count,
             )
         middle = first + (last - first) // 2
