@@ -73,11 +73,11 @@ class Outputs:
 
     @property
     def margins(self) -> str:
-        """Name of the data set of a policy's margins: by how much it prefers the chosen answer, for pairs trained on and others."""
+        """Data set's name of a policy's margins: how much it prefers the chosen answer, in training and other pairs."""
         return f"private_{self.algorithm}_margins"
 
     def counts(self, condition: str) -> str:
-        """Return the name of the data set of correct predictions in held-out text, for one of the algorithm's conditions."""
+        """Return the name of the data set of correct predictions in held-out text, for a condition of the algorithm."""
         return f"private_{self.algorithm}_counts_{condition}"
 
     def downstream(self, task: str) -> str:
