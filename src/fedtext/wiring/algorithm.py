@@ -73,7 +73,7 @@ class Outputs:
 
     @property
     def margins(self) -> str:
-        """Data set's name of a policy's margins: how much it prefers the chosen answer, in training and other pairs."""
+        """Name of a policy's margins: how much it prefers the chosen answer, in training pairs and in others."""
         return f"private_{self.algorithm}_margins"
 
     def counts(self, condition: str) -> str:
