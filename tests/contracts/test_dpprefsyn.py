@@ -84,9 +84,9 @@ def test_membership_on_a_private_file_compares_with_test_clients_that_somebody_g
     from tests.contracts.graphs import check_registered_pipelines
 
     asked = {"corpus": {"source": "hh", "path": "pairs.jsonl"}, "policies": {"membership": {"measured": True}}}
-    with pytest.raises(RunRefusedError, match=r"only with noise.*evaluation\.priced=false"):
+    with pytest.raises(RunRefusedError, match=r"only with noise.*evaluation\.dp=false"):
         registered(**asked, evaluation={"private_control": True})
-    job = registered(**asked, evaluation={"private_control": True, "priced": False})
+    job = registered(**asked, evaluation={"private_control": True, "dp": False})
     assert check_registered_pipelines({"dpprefsyn": job}) == []
     assert "evaluation.dpprefsyn.infer_membership" in {node.name for node in job.nodes}
 

@@ -109,7 +109,7 @@ def checked(corpus: dict[str, Any], labels: dict[str, str] = LABELS, **evaluatio
 def test_private_only_is_refused_on_private_text_unless_it_was_said() -> None:
     private = {"declared_public": False}
     assert checked({})["epsilon"] is None
-    assert checked(private, private_control=True, priced=False)
+    assert checked(private, private_control=True, dp=False)
     with pytest.raises(ValueError, match="which no epsilon covers, and the corpus is private"):
         checked(private)
     with pytest.raises(ValueError, match="judged by classification, which is not measured here"):

@@ -38,11 +38,11 @@ class Membership(Parameters):
                 "finds; measure it on a public corpus (corpus.declared_public=true if this is public), or say "
                 "evaluation.private_control=true"
             )
-        if self.measured and evaluation.is_priced(corpus):
+        if self.measured and evaluation.is_dp(corpus):
             raise InputError(
                 "policies.membership.measured is true: it compares protected pairs with test clients' own, exactly, "
                 "and this run releases figures of held-out text only with noise: leave it out, or measure without "
-                "protection (evaluation.priced=false)"
+                "protection (evaluation.dp=false)"
             )
 
 
@@ -77,7 +77,7 @@ class Policies(Parameters):
                 raise InputError(f"policies.controls names {name!r}: {did_you_mean(name, TRAINED)}")
         return value
 
-    def judged_by(self, corpus: Corpus, *, priced: bool) -> JudgeKind | None:
+    def judged_by(self, corpus: Corpus, *, dp: bool) -> JudgeKind | None:
         """Return the kind of the judge, None without one.
 
         Raises:
@@ -86,13 +86,13 @@ class Policies(Parameters):
         if self.win_rate is False:
             return None
         made_up = corpus.source == "docstrings"
-        judge = self.judge or ("rule" if made_up else None if priced else "reward")
+        judge = self.judge or ("rule" if made_up else None if dp else "reward")
         if judge == "rule" and not made_up:
             raise InputError(
                 f"policies.judge is rule and corpus.source {corpus.source}: only made-up annotators (docstrings) have "
                 "a rule; set policies.judge to reward or model"
             )
-        if judge == "reward" and priced:
+        if judge == "reward" and dp:
             raise InputError(
                 "policies.judge is reward, which learns from held-out pairs, and this run protects those: set "
                 "policies.judge to model"

@@ -24,6 +24,7 @@ CONSTANTS = {
     "ingest.requests.largest_body": "fedtext.largefedbench.ingest.http_client.LARGEST_BODY",
     "largefedbench.map_speeches": "fedtext.pipelines.largefedbench.nodes.SPEECHES_ON_THE_MAP",
 }
+RENAMED = {"evaluation.priced": "evaluation.dp"}  # parameters of earlier versions, by their names of today
 FEW = 3  # equal faults, each listed by itself
 OF_PYDANTIC = ("Value error, ", "Assertion failed, ")
 _QUOTED = re.compile("'([^']+)'")
@@ -89,6 +90,8 @@ def unknown_parameter(where: str, parameters: Mapping[str, Any]) -> str:
     """Return the sentence about a dotted name that is no parameter; `parameters` are all parameters of the run."""
     if where in CONSTANTS:
         return f"{where} is no parameter: it is a constant now, {CONSTANTS[where]}; leave it out"
+    if where in RENAMED:
+        return f"{where} is no parameter: it is called {RENAMED[where]} now"
     group, _, last = where.rpartition(".")
     beside = [str(key) for key in _value(parameters, group) or () if key != last]
     same = [name for name in _names(parameters) if name.endswith(f".{last}") and name != where]

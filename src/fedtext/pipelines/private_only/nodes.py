@@ -22,10 +22,10 @@ def check_private_only(
             "private_only trains on the private text itself, which no epsilon covers, and the corpus is private: run "
             "it on a public one (corpus.declared_public=true if this is public), or say evaluation.private_control=true"
         )
-    priced = evaluation.is_priced(corpus)
-    if priced or not classification.is_measured(task, priced=priced):
+    dp = evaluation.is_dp(corpus)
+    if dp or not classification.is_measured(task, dp=dp):
         raise InputError(
-            "private_only is judged by classification, which is not measured here: set evaluation.priced=false, or "
+            "private_only is judged by classification, which is not measured here: set evaluation.dp=false, or "
             "leave classification.measured out"
         )
     whom = "nobody: a classifier learns from the private text itself, and test clients' text judges it without noise"

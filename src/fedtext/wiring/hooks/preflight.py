@@ -436,7 +436,13 @@ def check_inputs(pipeline: Pipeline, catalog: DataCatalog, run_params: Mapping[s
             continue
         dataset = catalog.get(name)
         try:
-            if dataset is not None and not getattr(dataset, "_EPHEMERAL", False) and not dataset.exists():
+            if dataset is None or dataset.exists():
+                continue
+            if getattr(dataset, "_EPHEMERAL", False):
+                absent += [
+                    f"{name} is not saved: begin with --from-nodes {one}, which makes it" for one in _makers(name)
+                ]
+            else:
                 absent.append(f"{name} does not exist: {_made_by(name, run_params) or dataset}")
         except Exception as error:
             unreadable.setdefault(str(error.__cause__ or error), []).append(name)  # Kedro wraps a dataset's error
@@ -445,6 +451,11 @@ def check_inputs(pipeline: Pipeline, catalog: DataCatalog, run_params: Mapping[s
         raise RunRefusedError("inputs are missing; run what makes them, or correct conf/:", [*absent, *told])
     if told:
         raise refusal_for("inputs cannot be read:", told)
+
+
+def _makers(name: str) -> list[str]:
+    """Return the node that makes a data set, if one does."""
+    return list(dict.fromkeys(node.name for made in pipelines.values() for node in made.nodes if name in node.outputs))
 
 
 def _made_by(name: str, run_params: Mapping[str, Any]) -> str:
