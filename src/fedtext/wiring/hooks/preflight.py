@@ -365,15 +365,12 @@ def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:
     Raises:
         RunRefusedError: one is given another.
     """
-    for node in pipeline.nodes:
-        for name in _given_as(node, TrainableGenerator):
-            reason = getattr(catalog.get(name), "training_fault", None)
-            if reason is not None:
-                algorithm = (node.namespace or node.name).partition(".")[0]
-                raise RunRefusedError(
-                    f"{algorithm} trains its generator, but '{name}' is {reason}: name a directory or a Hugging Face "
-                    "id (--params models.generator=...), or run pe with pe.variation=few_shot, which trains none"
-                )
+    for node, name, reason in _unfit(pipeline, catalog, TrainableGenerator, "training_fault"):
+        algorithm = (node.namespace or node.name).partition(".")[0]
+        raise RunRefusedError(
+            f"{algorithm} trains its generator, but '{name}' is {reason}: name a directory or a Hugging Face "
+            "id (--params models.generator=...), or run pe with pe.variation=few_shot, which trains none"
+        )
 
 
 def check_follows_instructions(pipeline: Pipeline, catalog: DataCatalog) -> None:
@@ -382,14 +379,11 @@ def check_follows_instructions(pipeline: Pipeline, catalog: DataCatalog) -> None
     Raises:
         RunRefusedError: one is given another.
     """
-    for node in pipeline.nodes:
-        for name in _given_as(node, ChatGenerator):
-            reason = getattr(catalog.get(name), "chat_fault", None)
-            if reason is not None:
-                raise RunRefusedError(
-                    f"{node.name} tells the generator what to write, but '{name}' is {reason}: take one that chats "
-                    f"(--params models.{name}=smollm2, or endpoint:MODEL@http://HOST:PORT/v1)"
-                )
+    for node, name, reason in _unfit(pipeline, catalog, ChatGenerator, "chat_fault"):
+        raise RunRefusedError(
+            f"{node.name} tells the generator what to write, but '{name}' is {reason}: take one that chats "
+            f"(--params models.{name}=smollm2, or endpoint:MODEL@http://HOST:PORT/v1)"
+        )
 
 
 def check_page(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
@@ -407,6 +401,14 @@ def check_page(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
             f"{Reader.DESCRIPTION} asks topic by topic: name the topic on it ('I have a question for my bank about "
             f"{TOPIC}. {TEXT}'), or set generation.prompt=chat"
         )
+
+
+def _unfit(pipeline: Pipeline, catalog: DataCatalog, wanted: type, fault: str) -> Iterator[tuple[Node, str, str]]:
+    """Yield the nodes, data sets and reasons where a data set that is taken as `wanted` has such a fault."""
+    for node in pipeline.nodes:
+        for name in _given_as(node, wanted):
+            if (reason := getattr(catalog.get(name), fault, None)) is not None:
+                yield node, name, reason
 
 
 def _given_as(node: Node, wanted: type) -> Iterator[str]:
