@@ -41,11 +41,19 @@ def algorithms() -> dict[str, Algorithm]:
     for folder in sorted(module.name for module in iter_modules(pipelines.__path__)):
         for algorithm in _defined_in(folder):
             if algorithm.name in found:
-                raise InputError(f"pipelines/{folder} defines algorithm {algorithm.name!r} again: give it another name")
+                raise InputError(
+                    f"pipelines/{folder} defines algorithm {algorithm.name!r} again: give it another name",
+                    code="algorithm-defined-twice",
+                    value=algorithm.name,
+                )
             found[algorithm.name] = algorithm
     for name, algorithm in found.items():
         if algorithm.depends_on is not None and algorithm.depends_on not in found:
-            raise InputError(f"{name} depends on {algorithm.depends_on!r}: choose one of {', '.join(sorted(found))}")
+            raise InputError(
+                f"{name} depends on {algorithm.depends_on!r}: choose one of {', '.join(sorted(found))}",
+                code="unknown-dependency",
+                value=algorithm.depends_on,
+            )
     return dict(sorted(found.items()))
 
 
@@ -56,7 +64,11 @@ def _defined_in(folder: str) -> tuple[Algorithm, ...]:
     if algorithm is None:
         return tuple(getattr(module, "ALGORITHMS", ()))
     if algorithm.name != folder:
-        raise InputError(f"pipelines/{folder} defines algorithm {algorithm.name!r}: give both the same name")
+        raise InputError(
+            f"pipelines/{folder} defines algorithm {algorithm.name!r}: give both the same name",
+            code="algorithm-of-other-name",
+            value=algorithm.name,
+        )
     return (algorithm,)
 
 
@@ -77,7 +89,12 @@ def register_pipelines() -> dict[str, Pipeline]:
     by_source: dict[str, Pipeline] = {**private, **dict.fromkeys(PUBLISHED_NAMES, published)}
     source = settings.group("corpus")["source"]
     if source not in by_source:
-        raise InputError(f"corpus.source is {source!r}: {did_you_mean(source, by_source)}")
+        raise InputError(
+            f"corpus.source is {source!r}: {did_you_mean(source, by_source)}",
+            code="unknown-source",
+            parameter="corpus.source",
+            value=source,
+        )
     declared = settings.group("privacy")
     counted = settings.corpus_is_public and declared["population"] is None and declared["enrolment"] is None
     steps = {

@@ -95,7 +95,10 @@ class FollowTheRegularizedLeader:
         if self.params.separation > population:
             raise InputError(
                 f"dp_ftrl.separation is {self.params.separation} with {population} {privacy.unit}s: some rounds would "
-                f"have none; lower it to at most {population}"
+                f"have none; lower it to at most {population}",
+                code="separation-above-population",
+                parameter="dp_ftrl.separation",
+                value=self.params.separation,
             )
         query = self.planned_query(privacy, population, dim=dim, round_number=1)
         run = planned_run(query, self.factorisation, privacy, population)
