@@ -107,6 +107,14 @@ def test_the_command_that_makes_a_missing_input_is_named(toy: ToyProject) -> Non
     assert again in str(caught.value)
 
 
+@pytest.mark.usefixtures("toy")
+def test_a_value_that_is_not_saved_is_asked_for_by_the_node_that_makes_it() -> None:
+    last = Pipeline([Node(flat_parameters, "nobody_saves", "said", name="say")])
+    with pytest.raises(RunRefusedError, match="nobody_saves is not saved: begin with --from-nodes start"):
+        check_inputs(last, DataCatalog({"nobody_saves": MemoryDataset()}), {})
+    check_inputs(last, DataCatalog({"nobody_saves": MemoryDataset("here")}), {})
+
+
 def test_private_data_are_read_under_the_runner_that_guards_nodes(toy: ToyProject) -> None:
     source = pipelines["__default__"].only_nodes("read_private")
     catalog = DataCatalog.from_config(loader(toy.path)["catalog"])

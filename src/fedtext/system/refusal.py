@@ -24,6 +24,7 @@ CONSTANTS = {
     "ingest.requests.largest_body": "fedtext.largefedbench.ingest.http_client.LARGEST_BODY",
     "largefedbench.map_speeches": "fedtext.pipelines.largefedbench.nodes.SPEECHES_ON_THE_MAP",
 }
+RENAMED = {"evaluation.priced": "evaluation.dp"}  # parameters of earlier versions, by their names of today
 FEW = 3  # equal faults, each listed by itself
 OF_PYDANTIC = ("Value error, ", "Assertion failed, ")
 _QUOTED = re.compile("'([^']+)'")
@@ -124,6 +125,10 @@ def unknown_parameter(where: str, parameters: Mapping[str, Any]) -> InputError:
             f"{where} is no parameter: it is a constant now, {CONSTANTS[where]}; leave it out",
             code="parameter-became-constant",
             parameter=where,
+        )
+    if where in RENAMED:
+        return InputError(
+            f"{where} is no parameter: it is called {RENAMED[where]} now", code="parameter-renamed", parameter=where
         )
     group, _, last = where.rpartition(".")
     beside = [str(key) for key in _value(parameters, group) or () if key != last]

@@ -406,17 +406,14 @@ def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:
     Raises:
         RunRefusedError: one is given another.
     """
-    for node in pipeline.nodes:
-        for name in _given_as(node, TrainableGenerator):
-            reason = getattr(catalog.get(name), "training_fault", None)
-            if reason is not None:
-                algorithm = (node.namespace or node.name).partition(".")[0]
-                raise RunRefusedError(
-                    f"{algorithm} trains its generator, but '{name}' is {reason}: name a directory or a Hugging Face "
-                    "id (--params models.generator=...), or run pe with pe.variation=few_shot, which trains none",
-                    code="generator-cannot-be-trained",
-                    parameter=f"models.{name}",
-                )
+    for node, name, reason in _unfit(pipeline, catalog, TrainableGenerator, "training_fault"):
+        algorithm = (node.namespace or node.name).partition(".")[0]
+        raise RunRefusedError(
+            f"{algorithm} trains its generator, but '{name}' is {reason}: name a directory or a Hugging Face "
+            "id (--params models.generator=...), or run pe with pe.variation=few_shot, which trains none",
+            code="generator-cannot-be-trained",
+            parameter=f"models.{name}",
+        )
 
 
 def check_follows_instructions(pipeline: Pipeline, catalog: DataCatalog) -> None:
@@ -425,16 +422,13 @@ def check_follows_instructions(pipeline: Pipeline, catalog: DataCatalog) -> None
     Raises:
         RunRefusedError: one is given another.
     """
-    for node in pipeline.nodes:
-        for name in _given_as(node, ChatGenerator):
-            reason = getattr(catalog.get(name), "chat_fault", None)
-            if reason is not None:
-                raise RunRefusedError(
-                    f"{node.name} tells the generator what to write, but '{name}' is {reason}: take one that chats "
-                    f"(--params models.{name}=smollm2, or endpoint:MODEL@http://HOST:PORT/v1)",
-                    code="generator-does-not-chat",
-                    parameter=f"models.{name}",
-                )
+    for node, name, reason in _unfit(pipeline, catalog, ChatGenerator, "chat_fault"):
+        raise RunRefusedError(
+            f"{node.name} tells the generator what to write, but '{name}' is {reason}: take one that chats "
+            f"(--params models.{name}=smollm2, or endpoint:MODEL@http://HOST:PORT/v1)",
+            code="generator-does-not-chat",
+            parameter=f"models.{name}",
+        )
 
 
 def check_page(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
@@ -455,6 +449,14 @@ def check_page(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
             parameter="generation.prompt",
             value=prompt,
         )
+
+
+def _unfit(pipeline: Pipeline, catalog: DataCatalog, wanted: type, fault: str) -> Iterator[tuple[Node, str, str]]:
+    """Yield the nodes, data sets and reasons where a data set that is taken as `wanted` has such a fault."""
+    for node in pipeline.nodes:
+        for name in _given_as(node, wanted):
+            if (reason := getattr(catalog.get(name), fault, None)) is not None:
+                yield node, name, reason
 
 
 def _given_as(node: Node, wanted: type) -> Iterator[str]:
@@ -484,7 +486,16 @@ def check_inputs(pipeline: Pipeline, catalog: DataCatalog, run_params: Mapping[s
             continue
         dataset = catalog.get(name)
         try:
-            if dataset is not None and not getattr(dataset, "_EPHEMERAL", False) and not dataset.exists():
+            if dataset is None or dataset.exists():
+                continue
+            if getattr(dataset, "_EPHEMERAL", False):
+                absent += [
+                    MissingFileError(
+                        f"{name} is not saved: begin with --from-nodes {one}", code="unsaved-input", value=name
+                    )
+                    for one in _makers(name)
+                ]
+            else:
                 remedy = _made_by(name, run_params) or dataset
                 absent.append(MissingFileError(f"{name} does not exist: {remedy}", code="missing-input", value=name))
         except Exception as error:
@@ -499,6 +510,11 @@ def check_inputs(pipeline: Pipeline, catalog: DataCatalog, run_params: Mapping[s
         )
     if told:
         raise one_or_all(RunRefusedError("inputs cannot be read:", code="inputs-unreadable", faults=told))
+
+
+def _makers(name: str) -> list[str]:
+    """Return the node that makes a data set, if one does."""
+    return list(dict.fromkeys(node.name for made in pipelines.values() for node in made.nodes if name in node.outputs))
 
 
 def _made_by(name: str, run_params: Mapping[str, Any]) -> str:
