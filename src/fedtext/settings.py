@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from typing import Any
 
@@ -34,7 +33,6 @@ CONFIG_LOADER_CLASS = ProjectConfigLoader
 CONFIG_LOADER_ARGS = {"base_env": "base", "default_run_env": "local"}
 
 # Kedro-Viz's own hooks write row counts of every table they see, private ones too, into the project: exact counts are
-# private. FEDTEXT_TRACKING=off leaves MLflow out of a run altogether; `kedro mlflow ui` runs nothing, and
-# cannot do without the hook.
-_UNTRACKED = os.environ.get("FEDTEXT_TRACKING", "on") == "off" and sys.argv[1:2] != ["mlflow"]
+# private. FEDTEXT_TRACKING=off leaves MLflow out of a run altogether.
+_UNTRACKED = os.environ.get("FEDTEXT_TRACKING", "on") == "off"
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro-viz", "kedro_mlflow") if _UNTRACKED else ("kedro-viz",)
