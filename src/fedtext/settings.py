@@ -9,9 +9,13 @@ from typing import Any
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
 
-from fedtext.wiring.config import ProjectConfigLoader
-from fedtext.wiring.hooks import HOOKS as PROJECT_HOOKS
-from fedtext.wiring.session import ResumableSession, SessionHook, resume_in_every_session
+from fedtext.system.interrupts import tell_interrupts_in_one_line
+
+tell_interrupts_in_one_line()
+
+from fedtext.wiring.config import ProjectConfigLoader  # noqa: E402 - these take a second, in which Ctrl-C may come
+from fedtext.wiring.hooks import HOOKS as PROJECT_HOOKS  # noqa: E402
+from fedtext.wiring.session import ResumableSession, SessionHook, resume_in_every_session  # noqa: E402
 
 # Logged at every command by dependencies, which set their own filters: Kedro calling OmegaConf, kedro-mlflow calling
 # MLflow. Nothing that a user could act on.
