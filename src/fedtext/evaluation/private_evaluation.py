@@ -123,10 +123,10 @@ class EvaluationQuery:
 def evaluation_ledger(
     privacy: Privacy, evaluation: Evaluation, test_units: int, asked: Sequence[EvaluationQuery]
 ) -> Ledger:
-    """Open an empty ledger of the test clients, for these releases at one noise multiplier.
+    """Open an empty ledger of the test units, for these releases, all with the same noise multiplier.
 
     Raises:
-        ValueError: there is no test client, or delta is too large for so few.
+        ValueError: there is no test unit, or delta is too large for so few units.
     """
     declared = evaluation.declaration(privacy)
     if test_units < 1:

@@ -38,12 +38,12 @@ def numbered(kind: str, number: int, of: int) -> str:
 
 
 def strong_names(names: Collection[str], silos: Silos) -> frozenset[str]:
-    """Return the silos that train: the named ones, or the first by name up to the declared share.
+    """Return the silos that train: the named ones, or the first by name.
 
-    A share above 0 gives at least one silo.
+    The first are as many as the declared share of all silos, rounded, and at least one if it is above 0.
 
     Raises:
-        ValueError: a named one is no silo.
+        ValueError: a name in `silos.strong` is no silo's.
     """
     if isinstance(silos.strong, tuple):
         _validate_silo_names(silos.strong, names, "silos.strong")

@@ -287,7 +287,18 @@ class Branches:
 def start(
     model: PreTrainedModel, ids: Int[Tensor, "row prompt"], real: Int[Tensor, "row prompt"], responses: int, most: int
 ) -> tuple[Branches, Float[Tensor, "branch token"]]:
-    """Compute every prompt once; return branches without tokens, and the logits of their first token."""
+    """Compute every prompt once, whatever the number of responses.
+
+    Args:
+        model: The generator.
+        ids: Tokens of the prompts, padded on the left.
+        real: 1 where `ids` holds a token of the prompt, 0 where it is padding.
+        responses: Branches per prompt.
+        most: The most tokens that a branch will get.
+
+    Returns:
+        One branch per response, with nothing generated yet, and the logits of its first token.
+    """
     import torch
 
     prompts = torch.arange(len(ids), device=ids.device).repeat_interleave(responses)

@@ -103,10 +103,10 @@ READINGS = (
 
 
 def readings(models: Collection[str], value_of: Callable[[str], Any]) -> list[tuple[Reading, str]]:
-    """Return how the models of a run read long texts, each with its description.
+    """Return the readings that apply to a run, each with the sentence that describes it.
 
     Args:
-        models: Their names in the catalog.
+        models: Names, in the catalog, of the models that the run uses.
         value_of: Returns a parameter's value by its dotted name; None if the run does not read it.
     """
     found = []

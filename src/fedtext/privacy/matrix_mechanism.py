@@ -75,12 +75,12 @@ class Factorisation:
 
     @cached_property
     def start(self) -> Int[np.ndarray, " row"]:
-        """The first round that each row counts."""
+        """The first round with a weight above 0 in each row."""
         return np.asarray(np.argmax(self.weights > 0, axis=1) + 1)
 
     @cached_property
     def due(self) -> Int[np.ndarray, " row"]:
-        """The last round that each row counts, after which it is released."""
+        """The last round with a weight above 0 in each row, after which the row is released."""
         return np.asarray(self.rounds - np.argmax(self.weights[:, ::-1] > 0, axis=1))
 
     @cached_property

@@ -157,11 +157,11 @@ def _accepted_of(
     key: NoiseKey, stddev: float, words: UInt64[np.ndarray, "trial word"], first: int, stream: tuple[str, ...]
 ) -> Int64[np.ndarray, " accepted"]:
     """Return the accepted proposals among those that `words` encode; `first` is the number of the first of them."""
-    said, uniform = words.astype(np.uint64).T
+    drawn, uniform = words.astype(np.uint64).T
     bits, one = np.uint64(_position_bits(stddev)), np.uint64(1)
-    octave_word, sign = said & np.uint64(0xFFFF), (said >> np.uint64(16)) & one
+    octave_word, sign = drawn & np.uint64(0xFFFF), (drawn >> np.uint64(16)) & one
     octave = np.bitwise_count((octave_word - one) & ~octave_word).astype(np.uint64)
-    position = (said >> np.uint64(17)) & ((one << bits) - one)
+    position = (drawn >> np.uint64(17)) & ((one << bits) - one)
     magnitude = (octave << bits) | position
     # Sixteen zero bits are the cut tail; accepting a negative zero would give zero twice its probability.
     legal = np.flatnonzero((octave_word != 0) & ((magnitude != 0) | (sign == 0)))

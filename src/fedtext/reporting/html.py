@@ -28,7 +28,7 @@ from fedtext.system.errors import InputError
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-SAMPLES = 10
+SAMPLES, SHOWN_SEED = 10, 0  # texts that a report shows, and the seed of their draw
 
 # name of the figure -> (section, what to see in it)
 FIGURES = {
@@ -120,7 +120,8 @@ def _samples(samples: Sequence[Sample], total: int) -> Markup:
     shown = [sample for sample in samples if sample.text.strip()][:SAMPLES]
     if not shown:
         return Markup()
-    intro = f"{count(len(shown))} of the {count(total)} synthetic texts, drawn at random and not picked."
+    drawn = f"drawn at random (seed {SHOWN_SEED}) and not picked"
+    intro = f"{count(len(shown))} of the {count(total)} synthetic texts, {drawn}."
     intro += " Over each stands its class." if any(each.label for each in shown) else ""
     return render("samples", intro=intro, samples=shown)
 

@@ -1,7 +1,7 @@
 """Published data sets that are read from local files in their original format: facts about each of them.
 
 Pages, errors and reports take these facts from here. Every data set becomes the project's records. The types that
-readers of published formats return, and the error for a file of another format, are here too.
+readers of published formats (`readers.py`) return, and the error for a file of another format, are here too.
 """
 
 from __future__ import annotations

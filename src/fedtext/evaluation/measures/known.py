@@ -64,8 +64,7 @@ def set_measures(names: Sequence[str]) -> tuple[Measure, ...]:
 
     Raises:
         ValueError: a name is no measure's, is a measure on held-out texts, which no list names, or is one whose
-            optional
-            package is not installed.
+            optional package is not installed.
     """
     found = measures_of_kind(Measure, names)
     for one in found:

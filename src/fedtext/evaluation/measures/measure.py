@@ -1,9 +1,9 @@
 """Types of measures: how a value is computed and formatted, and which direction is better.
 
-There are three kinds. `OnHeldOut` is counted on held-out texts, so it has intervals; most are `PerText`, a ratio of
-sums, with paired differences and a share of the gap as well (`evaluation.paired`). `Distance` compares the embeddings
-of a set of texts with those of held-out text. `TextProperty` is a property of a set of texts alone. The kind determines
-where a scorecard keeps the value.
+There are three kinds. `OnHeldOut` is counted on held-out texts, so it has intervals; its subclass `PerText` is a ratio
+of sums, with paired differences and a share of the gap as well (`evaluation.paired`). `Distance` compares the
+embeddings of a set of texts with those of held-out text. `TextProperty` is a property of a set of texts alone. The kind
+determines where a scorecard keeps the value.
 """
 
 from __future__ import annotations

@@ -63,8 +63,7 @@ def sample_responses(
 
     Raises:
         ValueError: No responses requested, an empty prompt, a prompt that leaves no room for `sampler.max_new_tokens`,
-            or a
-            model that cannot decode responses side by side.
+            or a model that cannot decode responses side by side.
     """
     import torch
 
