@@ -32,7 +32,8 @@ def test_a_data_root_without_runs_is_named(tmp_path: Path) -> None:
         [KEDRO, "mlflow", "ui"], cwd=ROOT, env=told, capture_output=True, text=True, check=False, timeout=60
     )
     assert done.returncode == 1
-    assert f"Error: no run is recorded in {tmp_path}: start one with `kedro run`" in done.stderr
+    assert str(tmp_path) in done.stderr
+    assert "`kedro run`" in done.stderr
     assert "Traceback" not in done.stderr
 
 

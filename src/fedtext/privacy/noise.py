@@ -56,7 +56,10 @@ class NoiseKey(BaseModel):
         if (self.source == "seed") != (noise_seed is not None):
             raise InputError(
                 f"the noise key comes from the {self.source}, but privacy.noise_seed is {noise_seed}: remove the data "
-                "root's private_noise_key, or declare what it was made with"
+                "root's private_noise_key, or declare what it was made with",
+                code="noise-key-contradicts-seed",
+                parameter="privacy.noise_seed",
+                value=noise_seed,
             )
 
 
@@ -105,7 +108,12 @@ def discrete_gaussian(
     """
     validate_exact_noise(stddev_on_grid)
     if size < 0:
-        raise InputError(f"noise for {size} coordinates: the size must be at least 0")
+        raise InputError(
+            f"noise for {size} coordinates: the size must be at least 0",
+            code="size-below-zero",
+            parameter="size",
+            value=size,
+        )
     stretch = min((1 << _position_bits(stddev_on_grid)) / stddev_on_grid, 2.0)
     # Size and stddev name the stream too: the same bits at two scales would reveal the noise.
     named = ("discrete gaussian", float(stddev_on_grid).hex(), str(size), *stream)
@@ -128,7 +136,10 @@ def validate_exact_noise(stddev_on_grid: float) -> None:
     if not MIN_STDDEV <= stddev_on_grid <= MAX_STDDEV:
         raise InputError(
             f"noise of {stddev_on_grid} grid points: the sampler is exact from 2^-10 to 2^40; take a larger epsilon, "
-            "fewer rounds or a smaller model"
+            "fewer rounds or a smaller model",
+            code="noise-beyond-sampler",
+            parameter="stddev_on_grid",
+            value=stddev_on_grid,
         )
 
 

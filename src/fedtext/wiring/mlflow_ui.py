@@ -35,16 +35,13 @@ GRACE = 10.0  # seconds that the server has to end by itself
 @click.option("--port", "-p", help="The port to listen on (default: 5000).")
 def ui(env: str | None, host: str | None, port: str | None) -> None:
     """Show runs, parameters and metrics in a browser."""
-    try:
-        loader = loader_for(env, {})
-        uri, page = _records(loader)
-        if is_remote(uri):
-            webbrowser.open(uri)
-            return
-        chosen = loader.tracking.get("ui") or {}
-        serve(uri, page, host or chosen.get("host") or HOST, port or str(chosen.get("port") or PORT))
-    except RunRefusedError as refusal:
-        raise click.ClickException(str(refusal)) from None
+    loader = loader_for(env, {})
+    uri, page = _records(loader)
+    if is_remote(uri):
+        webbrowser.open(uri)
+        return
+    chosen = loader.tracking.get("ui") or {}
+    serve(uri, page, host or chosen.get("host") or HOST, port or str(chosen.get("port") or PORT))
 
 
 def _records(loader: ProjectConfigLoader) -> tuple[str, str]:
@@ -61,7 +58,9 @@ def _records(loader: ProjectConfigLoader) -> tuple[str, str]:
     if not os.path.exists(path):
         raise RunRefusedError(
             f"no run is recorded in {loader.tracking_root}: start one with `kedro run`, or name another data root, "
-            "FEDTEXT_TRACKING_ROOT=DIR kedro mlflow ui"
+            "FEDTEXT_TRACKING_ROOT=DIR kedro mlflow ui",
+            code="no-run-recorded",
+            value=str(loader.tracking_root),
         )
     name = ((tracking.get("tracking") or {}).get("experiment") or {}).get("name")
     with closing(sqlite3.connect(path)) as database, suppress(sqlite3.Error):

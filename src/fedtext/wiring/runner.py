@@ -32,7 +32,7 @@ from fedtext.system.cores import keep_freed_memory, return_freed_memory
 from fedtext.system.errors import FedtextError
 from fedtext.system.folders import make_own_folder, own_temporary_folder
 from fedtext.system.interrupts import INTERRUPTED
-from fedtext.system.refusal import RunRefusedError
+from fedtext.system.refusal import RunRefusedError, refusal_of
 from fedtext.wiring.account import DataSetBudget, NodeBudgetGuard, active_allowance
 from fedtext.wiring.conf_files import value_at
 from fedtext.wiring.config import active_data_root, active_loader, active_parameters, is_private_name
@@ -88,7 +88,7 @@ class ResumableRunner(SequentialRunner):
         try:
             self._run_what_is_left(pipeline, catalog, hook_manager, run_id)
         except KeyboardInterrupt:
-            raise RunInterruptedError(INTERRUPTED) from None
+            raise RunInterruptedError(INTERRUPTED, code="interrupted") from None
 
     def _run_what_is_left(
         self,
@@ -160,7 +160,7 @@ class ResumableRunner(SequentialRunner):
             with Store.locked(data_root) as store:
                 yield store
         except DataRootBusyError as error:
-            raise RunRefusedError(str(error)) from None
+            raise refusal_of(error) from None
 
     def _execute_or_explain(self, execute: Any, node: Node) -> None:
         try:
@@ -191,7 +191,9 @@ def _check_same_parameters(resumption: Resumption, node: Node) -> None:
     made = " and ".join(map(repr, values))
     raise RunRefusedError(
         f"{node.name} would report {name} = {value_at(active_parameters(), name)!r}, but what it reports on was made "
-        f"at {made}: give that value, or run the whole pipeline"
+        f"at {made}: give that value, or run the whole pipeline",
+        code="report-of-other-parameters",
+        parameter=name,
     )
 
 
