@@ -10,6 +10,7 @@ import pytest
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.table import read_public_table, read_table, validate_private_rows
 from fedtext.params.corpus import Corpus
+from fedtext.system.errors import MissingFileError
 from tests.parameters import conf_base
 from tests.refusals import refuses
 
