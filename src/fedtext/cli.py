@@ -110,8 +110,9 @@ class MlflowCommands(click.Group):
         """Return the command of that name."""
         if name != "init":
             return super().get_command(context, name)
-        from kedro_mlflow.framework.cli.cli import init
+        from kedro_mlflow.framework.cli import cli as commands
 
+        init: click.Command = commands.init
         return init
 
 

@@ -5,7 +5,6 @@ Kedro imports every plugin's commands before any command, and every plugin's hoo
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
 from typing import Any
 
 from kedro.framework import project
@@ -32,9 +31,9 @@ def leave_out_commands(package: str) -> None:
     """Have Kedro pass over kedro-mlflow's commands in the project of this package, which has its own in their place."""
     found = utils._get_entry_points
 
-    def without_mlflow(kind: str) -> list[EntryPoint]:
+    def without_mlflow(name: str) -> Any:
         ours = package == project.PACKAGE_NAME
-        return [point for point in found(kind) if not (ours and point.module.partition(".")[0] == PLUGIN)]
+        return [point for point in found(name) if not (ours and point.module.partition(".")[0] == PLUGIN)]
 
     utils._get_entry_points = without_mlflow
 
