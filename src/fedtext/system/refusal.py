@@ -1,7 +1,7 @@
 """How a run is refused: one message, no traceback, exit code 1.
 
 A FedtextError says what is wrong and what helps, so a user needs no traceback; an error that comes out of a library
-keeps its own. A full disk is the exception: it shows in whatever library was writing.
+keeps its own. A full disk and a folder of another user are the exceptions: they show in whatever library was writing.
 """
 
 from __future__ import annotations
@@ -68,7 +68,17 @@ def explanation(error: BaseException, data_root: Path) -> RunRefusedError | None
             parameter="data_root",
             value=str(data_root),
         )
-    return next((refusal_of(link) for link in chain if isinstance(link, FedtextError)), None)
+    if (told := next((link for link in chain if isinstance(link, FedtextError)), None)) is not None:
+        return refusal_of(told)
+    if closed := next((place for link in chain if (place := _closed_to_us(link, data_root))), None):
+        return RunRefusedError(
+            f"{closed} is closed to this user, as after a run of another one: give it the rights, or choose "
+            "--params data_root=DIR",
+            code="data-root-closed",
+            parameter="data_root",
+            value=closed,
+        )
+    return None
 
 
 def parameter_faults(parameters: Mapping[str, Any], models: Mapping[str, Any]) -> list[FedtextError]:
@@ -182,6 +192,13 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__
+
+
+def _closed_to_us(error: BaseException, data_root: Path) -> str | None:
+    """Return the place in the data root that an error says this user may not read or write."""
+    place = getattr(error, "filename", None)
+    forbidden = getattr(error, "errno", None) in {errno.EACCES, errno.EPERM, errno.EROFS}
+    return str(place) if forbidden and place and data_root in Path(str(place)).parents else None
 
 
 def _disk_is_full(error: BaseException) -> bool:

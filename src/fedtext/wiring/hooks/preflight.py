@@ -48,11 +48,9 @@ from fedtext.wiring.console import echo
 from fedtext.wiring.guard.catalog import dataset_classes, named_credentials
 from fedtext.wiring.hooks.command import leaves, repeating_command
 from fedtext.wiring.hooks.named_files import check_named_files
-from fedtext.wiring.hooks.tracking import tracking_is_on
 from fedtext.wiring.made_with import client_description
 from fedtext.wiring.readers import OF_OWN_TEXT, Reader, readers
 from fedtext.wiring.runner import ResumableRunner
-from fedtext.wiring.tracking_server import check_server
 
 DESCRIBER = "describer"  # is prompted topic by topic, without samples
 LISTS = {"popri": SHOTS, "pe": SHOTS, "evaluation": SHOTS, "pe_sft": LISTED}  # samples in a request, or in a row
@@ -151,10 +149,9 @@ class PreflightHook:
 
     @hook_impl(tryfirst=True)
     def after_context_created(self) -> None:
-        """Raise RunRefusedError for a data root in which kedro-mlflow could not open its records, as it does next.
+        """Raise RunRefusedError for a data root that is a file: the flow check, next, would name every data set in it.
 
-        Missing credentials are refused here too: Kedro, which makes the catalog next, would raise with a traceback. So
-        is a data root that is a file: the flow check, next, would name every data set in it.
+        Missing credentials are refused here too: Kedro, which makes the catalog next, would raise with a traceback.
         """
         data_root = active_data_root()
         if data_root.is_file():
@@ -164,9 +161,6 @@ class PreflightHook:
                 parameter="data_root",
                 value=str(data_root),
             )
-        if tracking_is_on():
-            make_data_root(data_root)
-            check_server((active_loader().tracking.get("server") or {}).get("mlflow_tracking_uri"))
         check_credentials(active_loader())
 
     @hook_impl(tryfirst=True)
