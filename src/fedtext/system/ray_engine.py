@@ -1,8 +1,9 @@
 """The engine over Ray (`pip install 'fedtext[ray]'`): workers of this machine or of a cluster.
 
-A Ray that is started here is closed to others: it listens on this machine alone, asks for a token made for this run,
-keeps its files in a folder of this user alone, spills objects below the data root, and sends no usage statistics. A cluster
-that is named by its address is as closed as whoever started it made it (docs/scaling.md).
+A Ray that is started here asks whoever connects for a token made for this process, keeps its files in a folder of this
+user alone, spills objects below the data root, and sends no usage statistics. Its ports are open on the machine's
+address, and what passes through them is not encrypted. A cluster that is named by its address is as closed as whoever
+started it made it (docs/scaling.md).
 
 Ray computes the piece of a worker that was killed again, elsewhere.
 """
@@ -76,7 +77,7 @@ class RayEngine:
         try:
             return self._ray.get(due)
         except self._ray.exceptions.RayTaskError as error:
-            raise error.cause from None  # as the function raised it
+            raise error.cause from error  # as the function raised it
         except self._ray.exceptions.RayError as error:
             raise WorkerLostError(
                 f"Ray lost a piece of work ({type(error).__name__}): look at the cluster, and run the same command to "
@@ -115,21 +116,37 @@ def _start_here(ray: Any, workers: int, spill: Path, stack: ExitStack) -> None:
     folder = stack.enter_context(_own_folder())
     make_own_folder(spill)
     spill.chmod(0o700)
-    ray.init(
-        num_cpus=workers,
-        include_dashboard=False,
-        object_spilling_directory=str(spill),
-        _temp_dir=folder,
-        _node_ip_address="127.0.0.1",
-        **QUIET,
-    )
+    with _importing_the_same():
+        ray.init(
+            num_cpus=workers,
+            include_dashboard=False,
+            object_spilling_directory=str(spill),
+            _temp_dir=folder,
+            **QUIET,
+        )
 
 
 def _settle_before_import(*, own: bool) -> None:
-    """Set what Ray reads when it is imported: no usage statistics, which are on by default, and a token of our own."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    """Set what Ray reads when it is imported: no usage statistics, which are on by default, and a token of our own.
+
+    The errors of pieces that nobody waits for any more are not shown: they may be about private text.
+    """
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_IGNORE_UNHANDLED_ERRORS": "1"}
     if own and "ray" not in sys.modules:
         os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+
+
+@contextmanager
+def _importing_the_same() -> Iterator[None]:
+    """Let what is started in the block, and all that it starts, import what this process can."""
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    try:
+        yield
+    finally:
+        os.environ.pop("PYTHONPATH")
+        if before is not None:
+            os.environ["PYTHONPATH"] = before
 
 
 @contextmanager

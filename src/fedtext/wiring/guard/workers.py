@@ -1,12 +1,17 @@
-"""The guard of a node's work in other processes: a worker is watched as the node is, piece by piece."""
+"""The guard of a node's work in other processes: a worker is watched as the node is, piece by piece.
+
+What a worker of this machine leaves in the run's folders is found when the node ends, as what the node leaves there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from fedtext.system.engine import Engine, InProcess
+from fedtext.wiring.guard.left_behind import nothing_left_running
 from fedtext.wiring.guard.side_effects import watched
 from fedtext.wiring.guard.watch import Watch
 
@@ -25,9 +30,12 @@ class WatchedWork(Generic[T, R]):
         """Return `work(piece)`.
 
         Raises:
-            RunRefusedError: It had a side effect that the watch forbids.
+            RunRefusedError: It had a side effect that the watch forbids, or left a thread or a process running.
         """
-        with watched(self.watch):
+        with ExitStack() as stack:
+            stack.enter_context(watched(self.watch))
+            if self.watch.reads_private:
+                stack.enter_context(nothing_left_running(self.watch))
             return self.work(piece)
 
 
