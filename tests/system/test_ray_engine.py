@@ -20,7 +20,6 @@ pytest.importorskip("ray", reason="the engine over Ray is tested where it is ins
 
 from fedtext.system.ray_engine import is_handing_over, is_started, over_ray
 
-
 CONNECT = """
 import sys
 from ray._raylet import GcsClient

@@ -32,6 +32,7 @@ from fedtext.resuming.records import DataRootBusyError, Store
 from fedtext.system.cores import keep_freed_memory, return_freed_memory
 from fedtext.system.engine import Engine, computing_on
 from fedtext.system.errors import FedtextError
+from fedtext.system.finished_pieces import keeping_pieces
 from fedtext.system.folders import make_own_folder, own_temporary_folder
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.account import DataSetBudget, NodeBudgetGuard, active_allowance
@@ -104,13 +105,15 @@ class ResumableRunner(SequentialRunner):
                 execute(maker)
             computing = computing_on(engine())
             resumption.begin(node)
-            began = time.perf_counter()
-            gate = account.guard_of(node.name, releases=Tag.RELEASE in node.tags)
             private = any(map(is_private_name, (*node.inputs, *node.outputs)))
+            began = time.perf_counter()
+            recipe = resumption.recipe_digest(node)
+            pieces = None if recipe is None or private else store.pieces_of(node.name, recipe)
+            gate = account.guard_of(node.name, releases=Tag.RELEASE in node.tags)
             guarded = guard.around(node)
             with ExitStack() as around:
                 watched = around.enter_context(resumption.watching(guarded))
-                for one in (computing, guarding(gate), _private_umask(node), guard.datasets()):
+                for one in (computing, keeping_pieces(pieces), guarding(gate), _private_umask(node), guard.datasets()):
                     around.enter_context(one)
                 Task(watched, catalog, self._is_async, hook_manager, run_id).execute()
             seconds = time.perf_counter() - began
@@ -119,6 +122,7 @@ class ResumableRunner(SequentialRunner):
             gate.log_repeats()
             # The time that a node takes depends on its private data, so it is not recorded for a private corpus.
             resumption.commit(node, seconds=seconds if account.public or not private else None)
+            store.drop_pieces(node.name)
 
         @functools.cache
         def engine() -> Engine:
