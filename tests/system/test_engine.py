@@ -53,13 +53,14 @@ def test_pieces_are_taken_as_they_are_needed(two: Engine) -> None:
 def test_an_error_is_raised_as_the_function_raised_it(two: Engine) -> None:
     def refuses(piece: int) -> int:
         if piece == 2:
-            raise InputError(f"piece {piece}: give another")
+            raise InputError(f"piece {piece}: give another", code="odd", value=piece)
         return piece
 
     found = two.map(refuses, range(4))
     assert [next(found), next(found)] == [0, 1]
-    with pytest.raises(InputError, match=r"^piece 2: give another$"):
+    with pytest.raises(InputError, match=r"^piece 2: give another$") as raised:
         next(found)
+    assert (raised.value.code, raised.value.value) == ("odd", 2)
     assert list(two.map(abs, [-1])) == [1]
 
 

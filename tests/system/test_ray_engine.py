@@ -48,7 +48,7 @@ def test_results_come_in_the_order_of_the_pieces(two: Engine) -> None:
 
 def test_an_error_is_raised_as_the_function_raised_it(two: Engine) -> None:
     def refuses(piece: int) -> int:
-        raise InputError(f"piece {piece}: give another")
+        raise InputError(f"piece {piece}: give another", code="odd", value=piece)
 
     with pytest.raises(InputError, match=r"^piece 0: give another$"):
         list(two.map(refuses, range(4)))

@@ -25,6 +25,9 @@ class EngineParameters(Parameters):
         if self.address is not None and self.name != "ray":
             raise InputError(
                 f"engine.address is {self.address!r} and engine.name {self.name}: an address is of a Ray cluster, set "
-                "engine.name=ray or leave the address out"
+                "engine.name=ray or leave the address out",
+                code="address-without-ray",
+                parameter="engine.address",
+                value=self.address,
             )
         return self

@@ -71,7 +71,10 @@ class Processes:
         except BrokenProcessPool:
             raise WorkerLostError(
                 f"one of {self._workers} worker processes ended in the middle of its work, as one does that needs more "
-                "memory than there is: run the same command to go on, with fewer workers (engine.workers)"
+                "memory than there is: run the same command to go on, with fewer workers (engine.workers)",
+                code="worker-lost",
+                parameter="engine.workers",
+                value=self._workers,
             ) from None
 
 

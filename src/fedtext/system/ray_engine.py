@@ -81,7 +81,8 @@ class RayEngine:
         except self._ray.exceptions.RayError as error:
             raise WorkerLostError(
                 f"Ray lost a piece of work ({type(error).__name__}): look at the cluster, and run the same command to "
-                "go on"
+                "go on",
+                code="piece-lost",
             ) from error
 
 

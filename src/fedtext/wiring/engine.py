@@ -30,7 +30,9 @@ def check_engine(parameters: Mapping[str, Any]) -> None:
     if parameters[GROUP]["name"] == "ray" and not is_installed():
         raise RunRefusedError(
             "engine.name is 'ray', and Ray is not installed: pip install 'fedtext[ray]', or take "
-            "engine.name=processes, the processes of this machine"
+            "engine.name=processes, the processes of this machine",
+            code="ray-not-installed",
+            parameter="engine.name",
         )
 
 

@@ -94,7 +94,9 @@ class FolderSnapshot:
         if workers := running.workers():
             raise RunRefusedError(
                 f"{watch.who} reads private data, and {workers[0]} runs beside it, where nothing watches: end "
-                "it before the run"
+                "it before the run",
+                code="something-runs-beside",
+                value=watch.who,
             )
 
     def _log_processes(self, processes: list[Process], watch: Watch) -> None:
@@ -133,7 +135,9 @@ def _left_running(threads: set[running.ThreadNumbers], processes: list[Process],
 def _refusal(watch: Watch, faults: Sequence[str]) -> RunRefusedError:
     return RunRefusedError(
         f"{watch.who} {' and '.join(faults)}, after it has read private data: return what it makes as a data set, and "
-        "end what it starts"
+        "end what it starts",
+        code="left-behind",
+        value=watch.who,
     )
 
 
