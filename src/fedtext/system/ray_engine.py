@@ -25,6 +25,7 @@ import psutil
 
 from fedtext.system.engine import Engine, WorkerLostError, compute, known_as_workers, packed_work
 from fedtext.system.folders import make_own_folder
+from fedtext.system.refusal import RunRefusedError
 from fedtext.system.threads import cores_here, ordered
 
 T = TypeVar("T")
@@ -94,16 +95,29 @@ def over_ray(workers: int | None, address: str | None, spill: Path) -> Iterator[
         workers: How many pieces are computed at once; None: one a core, of this machine or of the cluster.
         address: Of a running cluster, as `10.0.0.1:6379`; None: Ray is started here, and stopped afterwards.
         spill: Folder for objects that do not fit into memory.
+
+    Raises:
+        RunRefusedError: Ray did not start in time, or the cluster does not answer.
     """
     _settle_before_import(own=address is None)
     import ray
 
     with ExitStack() as stack:
-        if address is not None:
-            ray.init(address=address, **QUIET)
-        else:
-            _start_here(ray, workers or cores_here(), spill, stack)
         stack.callback(ray.shutdown)
+        try:
+            if address is not None:
+                ray.init(address=address, **QUIET)
+            else:
+                _start_here(ray, workers or cores_here(), spill, stack)
+        except Exception as error:  # Ray raises whatever its parts raise
+            where = "on this machine" if address is None else f"at {address}"
+            raise RunRefusedError(
+                f"Ray cannot be reached {where} ({' '.join(str(error).split())[:200]}): look at the cluster and its "
+                "token, or take engine.name=processes",
+                code="ray-not-reached",
+                parameter="engine.address",
+                value=address,
+            ) from error
         count = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
         engine = RayEngine(count)
         list(engine.map(abs, range(count)))  # threads of this process start now, not within a node

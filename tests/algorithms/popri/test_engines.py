@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,7 @@ CANDIDATES = unit_rows(40)
 
 
 def asked(scoring: str) -> tuple[Popri, Any, Ledger]:
-    sizes = {"rounds": 1, "prompts": 10, "responses": 4, "synthetic_texts": 1}
+    sizes = {"rounds": 1, "prompts": 8, "responses": 5, "synthetic_texts": 1}
     popri = conf_base(Popri, {**sizes, "scoring": scoring, "prompt_pool": "random", "oversample": 1.0})
     round_number = 0 if scoring.startswith("witness") else 1
     query = planned_query(popri, DECLARED, CLIENTS, embedding_dim=DIM, round_number=round_number)
@@ -74,33 +73,35 @@ class LosingAWorker:
             yield result
 
 
-@contextmanager
-def engine(name: str, tmp_path: Path) -> Iterator[Engine]:
-    """The engine, its workers watched as those of a node that reads private data."""
-    watch = Watch(who="node 'n'", reads_private=True, may_read=False, data_root=tmp_path)
-    if name == "two processes":
-        with over_processes(2) as found:
-            yield watched_engine(found, watch)
-        return
-    pytest.importorskip("ray", reason="the engine over Ray is tested where it is installed: pip install 'ray==2.60.*'")
-    with over_ray(2, None, tmp_path / ".fedtext/spill") as found:
-        watched = watched_engine(found, watch)
-        yield LosingAWorker(watched) if "killed" in name else watched
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "two processes",
-        pytest.param("two workers of Ray", marks=pytest.mark.slow),
-        pytest.param("two workers of Ray, one of them killed", marks=pytest.mark.slow),
-    ],
-)
-def test_release_and_ballots_have_the_same_bytes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def in_pieces(monkeypatch: pytest.MonkeyPatch) -> tuple[bytes, bytes]:
+    """What release and ballots are in one piece; from here on there are nine."""
     whole = mean_features(), ballots()
     for bound in ("FEWEST", "MOST"):
-        monkeypatch.setattr(messages, bound, 7)  # nine pieces
-    assert (mean_features(), ballots()) == whole
-    with engine(name, tmp_path) as found, computing_on(found):
-        assert (mean_features(), ballots()) == whole
-    assert not isinstance(found, LosingAWorker) or found.killed == 2
+        monkeypatch.setattr(messages, bound, 7)
+    return whole
+
+
+def watched(engine: Engine, root: Path) -> Engine:
+    """The engine, its workers watched as those of a node that reads private data."""
+    return watched_engine(engine, Watch(who="node 'n'", reads_private=True, may_read=False, data_root=root))
+
+
+def test_release_and_ballots_have_the_same_bytes_on_two_processes(
+    in_pieces: tuple[bytes, bytes], tmp_path: Path
+) -> None:
+    assert (mean_features(), ballots()) == in_pieces
+    with over_processes(2) as engine, computing_on(watched(engine, tmp_path)):
+        assert (mean_features(), ballots()) == in_pieces
+
+
+@pytest.mark.slow
+def test_they_have_on_two_workers_of_ray_of_which_one_is_killed(in_pieces: tuple[bytes, bytes], tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="the engine over Ray is tested where it is installed: pip install 'ray==2.60.*'")
+    with over_ray(2, None, tmp_path / ".fedtext/spill") as engine:
+        with computing_on(watched(engine, tmp_path)):
+            assert (mean_features(), ballots()) == in_pieces
+        losing = LosingAWorker(watched(engine, tmp_path))
+        with computing_on(losing):
+            assert (mean_features(), ballots()) == in_pieces
+        assert losing.killed == 2
