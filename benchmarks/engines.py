@@ -47,7 +47,7 @@ class Killing:
 
 
 def _ray_workers() -> Iterator[psutil.Process]:
-    return (one for one in psutil.Process().children(recursive=True) if "ray::" in " ".join(one.cmdline()))
+    return (one for one in psutil.Process().children(recursive=True) if "".join(one.cmdline()).startswith("ray::"))
 
 
 @contextmanager

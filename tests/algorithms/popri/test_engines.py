@@ -67,8 +67,8 @@ class LosingAWorker:
     def map(self, work: Callable[[Any], Any], pieces: Iterable[Any], /) -> Iterator[Any]:
         for number, result in enumerate(self._engine.map(work, pieces)):
             if number == 1:
-                workers = [p for p in psutil.Process().children(recursive=True) if "ray::" in " ".join(p.cmdline())]
-                workers[0].kill()
+                below = psutil.Process().children(recursive=True)
+                next(one for one in below if "".join(one.cmdline()).startswith("ray::")).kill()
                 self.killed += 1
             yield result
 
