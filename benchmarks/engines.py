@@ -30,6 +30,7 @@ from fedtext.wiring.guard.watch import Watch
 from fedtext.wiring.guard.workers import watched_engine
 
 WORKERS = 2
+RAY_WORKERS = ("ray::IDLE", "ray::compute")  # Ray's agents have such names too, and end a cluster with them
 
 
 class Killing:
@@ -47,7 +48,7 @@ class Killing:
 
 
 def _ray_workers() -> Iterator[psutil.Process]:
-    return (one for one in psutil.Process().children(recursive=True) if "".join(one.cmdline()).startswith("ray::"))
+    return (one for one in psutil.Process().children(recursive=True) if "".join(one.cmdline()).startswith(RAY_WORKERS))
 
 
 @contextmanager
