@@ -311,7 +311,7 @@ def test_after_kill_9_no_answered_request_is_sent_again(tmp_path: Path) -> None:
     """Answers are paid for: of twelve requests, the one that was under way is sent twice, and no other."""
     with serving(Served(delay=0.1)) as served:
         run = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path / "pieces"), served.url])
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while len(served.asked) < 6 and time.monotonic() < until:
             time.sleep(0.01)
         run.send_signal(signal.SIGKILL)
