@@ -20,6 +20,7 @@ from fedtext.params.described import Described, Texts, Topics
 from fedtext.params.dp_ft import DpFt
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
 from fedtext.params.dpprefsyn import Dpprefsyn, Gap, HeadTraining, Rewarded
+from fedtext.params.engine import EngineParameters
 from fedtext.params.evaluation import (
     Classification,
     ClassifierTraining,
@@ -74,6 +75,7 @@ HOMES: dict[type[Parameters], str] = {
     DpFtrl: "dp_ftrl",
     DpSgdGeneration: "dp_sgd_generation",
     Dpprefsyn: "dpprefsyn",
+    EngineParameters: "engine",
     Evaluation: "evaluation",
     Export: "export",
     Flexible: "flexible",

@@ -10,7 +10,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from fedtext.algorithms.dp_fedavg import FederatedAveraging
-from fedtext.federation import charged_release, mechanism
+from fedtext.federation import charged_release, mechanism, messages
 from fedtext.federation.correlated_sum import CorrelatedRound
 from fedtext.federation.mechanism import planned_sum
 from fedtext.federation.private_samples import PrivateSamples, sampled_units
@@ -21,6 +21,7 @@ from fedtext.privacy import plan
 from fedtext.privacy.ledger import BudgetExceeded, Ledger
 from fedtext.privacy.noise import new_noise_key
 from fedtext.seeding import derived_seed
+from fedtext.system.engine import computing_on, over_processes
 from fedtext.training.federated_averaging import client_updates, flat_weights
 from tests.parameters import conf_base
 from tests.refusals import refuses
@@ -105,6 +106,15 @@ def test_every_update_is_clipped_before_it_is_averaged() -> None:
     assert (norms > 0.2).sum() >= 6
     clipped = updates * np.minimum(1, 0.2 / norms)
     np.testing.assert_allclose(released(samples(), params, ledger()), clipped.mean(axis=0), atol=1e-4)
+
+
+def test_clients_train_to_the_same_bit_on_two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    params = fedavg(clip_norm=0.2)
+    whole = released(samples(), params, ledger())
+    for bound in ("FEWEST", "MOST"):
+        monkeypatch.setattr(messages, bound, 5)  # three pieces
+    with over_processes(2) as engine, computing_on(engine):
+        assert released(samples(), params, ledger()).tobytes() == whole.tobytes()
 
 
 def largest_contribution(params: DpFedavg) -> float:

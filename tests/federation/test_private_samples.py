@@ -28,6 +28,7 @@ from fedtext.federation.private_samples import (
     sampled_units,
     scheduled,
     sent_by_holders,
+    sums_by_holder,
 )
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import NoisySum, release_noisy_sum
@@ -396,7 +397,8 @@ def test_whoever_holds_one_record_sends_what_the_record_would() -> None:
     )
 )
 def test_a_holder_sends_the_sum_of_its_records_and_every_holder_sends(messages: list[tuple[int, int]]) -> None:
-    sent = dict(sent_by_holders(((u, np.array([v])) for u, v in messages), held(), opened(), 1))
+    sums = sums_by_holder(((u, np.array([v])) for u, v in messages), held())
+    sent = dict(sent_by_holders([sums], held(), opened(), 1))
     assert sent.keys() == set(HOLDER.tolist())
     for holder, total in sent.items():
         assert total == sum(value for unit, value in messages if HOLDER[unit] == holder)
@@ -408,7 +410,8 @@ def test_a_record_moves_its_holder_s_message_alone_and_by_no_more_than_is_priced
     whole = dict(client_messages(cut, plan, UNIT, KEY_HOLDERS, ("stream",)))
     less = {**whole, 0: np.zeros(3, dtype=np.int64)}
     limit = plan.release.sensitivity / plan.step
-    before, after = (dict(sent_by_holders(one.items(), held(), opened(), 3)) for one in (whole, less))
+    sums = (sums_by_holder(one.items(), held()) for one in (whole, less))
+    before, after = (dict(sent_by_holders([one], held(), opened(), 3)) for one in sums)
     assert [holder for holder in before if (before[holder] != after[holder]).any()] == [HOLDER[0]]
     assert 0.9 * limit < np.linalg.norm(before[HOLDER[0]] - after[HOLDER[0]]) <= limit
 

@@ -23,6 +23,7 @@ from fedtext.largefedbench.snapshot import (
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.corpus import Spans
 from fedtext.params.largefedbench import LargeFedBench, Splitting
+from fedtext.system.engine import computing_on, over_processes
 from tests.parameters import conf_base
 from tests.refusals import refuses
 
@@ -116,7 +117,8 @@ def test_the_same_bytes_in_another_directory_whatever_the_shards(
 @pytest.mark.slow
 def test_two_processes_give_the_same_bytes(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
     one = contents(build(raw, tmp_path / "one", words))
-    assert contents(build(raw, tmp_path / "two", words, processes=2, shard_bytes=1)) == one
+    with over_processes(2) as engine, computing_on(engine):
+        assert contents(build(raw, tmp_path / "two", words, shard_bytes=1)) == one
 
 
 def test_a_killed_build_goes_on_from_its_shards(

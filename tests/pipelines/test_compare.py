@@ -83,9 +83,9 @@ def test_given_parameters_go_to_every_run_and_the_entry_s_own_win(tmp_path: Path
 
 
 def test_snapshots_are_the_comparison_s_and_not_below_the_run_s_data_root(tmp_path: Path) -> None:
-    given = {"corpus": {"source": "snapshot", "snapshot": "mine"}, "largefedbench": {"processes": 2}}
+    given = {"corpus": {"source": "snapshot", "snapshot": "mine"}, "largefedbench": {"shard_bytes": 2}}
     params = planned(tmp_path, given=given).params.values
-    assert params["largefedbench"] == {"processes": 2, "out_dir": "/benchmark"}
+    assert params["largefedbench"] == {"shard_bytes": 2, "out_dir": "/benchmark"}
     assert params["corpus"] == given["corpus"]
 
 

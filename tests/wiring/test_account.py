@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 from fedtext.federation.mechanism import opened_ledger, planned_release
+from fedtext.federation.messages import BlocksOf
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import BlocksOf, release_noisy_sum
+from fedtext.federation.secure_sum import release_noisy_sum
 from fedtext.federation.units import Block
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.accounting import epsilon

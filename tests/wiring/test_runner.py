@@ -6,10 +6,12 @@ import logging
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -465,3 +467,86 @@ def test_a_run_whose_noise_drowns_its_clients_is_warned(toy: ToyProject, caplog:
     (line,) = [record for record in caplog.records if " the most that they can say" in record.getMessage()]
     assert line.levelno == logging.WARNING
     assert "would bring it to a quarter" in line.getMessage()
+
+
+PIECES = """
+    from fedtext.system.finished_pieces import finished_pieces
+
+    finished = finished_pieces("score")
+    for piece in range(10):
+        if finished.get(piece) is None:
+            with open("made.txt", "a") as file:
+                file.write(f"{piece}\\n")
+            time.sleep(0.1)
+            finished.keep(piece, [piece])
+    return candidates @ released_mean"""
+
+
+def test_kill_9_costs_the_piece_under_way_and_no_other(toy: ToyProject) -> None:
+    toy.run()
+    expected = toy.files()
+    shutil.rmtree(toy.data)
+    toy.source("nodes.py", "    time.sleep(toy.seconds)\n    return candidates @ released_mean", PIECES)
+    process, made = FORK.Process(target=toy.run), toy.path / "made.txt"
+    process.start()
+    until = time.monotonic() + 300
+    while not (made.exists() and len(made.read_text().split()) >= 4) and time.monotonic() < until:
+        time.sleep(0.01)
+    process.kill()
+    process.join()
+    before = made.read_text().split()
+    assert 4 <= len(before) < 10
+    toy.run()
+    assert len(made.read_text().split()) <= 2 * 10 + 1  # ten pieces in each of two rounds, and one once more
+    assert toy.files() == expected
+    assert not list((toy.data / ".fedtext/pieces").iterdir())
+
+
+def test_pieces_of_other_inputs_are_not_used_and_removed(toy: ToyProject) -> None:
+    store = Store(toy.data)
+    (old := store.pieces_of("a.node", "recipe")).mkdir(parents=True)
+    (old / "x.jsonl").write_text("[0, 1]\n")
+    assert store.pieces_of("a.node", "recipe") == old
+    assert old.exists()
+    assert store.pieces_of("a.node", "another") != old
+    assert not old.exists()
+
+
+def test_a_node_that_reads_private_data_keeps_no_pieces(toy: ToyProject) -> None:
+    before = "    units = unit_codes("
+    keep = '    from fedtext.system.finished_pieces import finished_pieces\n\n    finished_pieces("x").keep(0, ["secret"])\n'
+    toy.source("nodes.py", before, keep + before)
+    toy.run()
+    assert not list(toy.data.rglob("*.jsonl.*")) + list((toy.data / ".fedtext/pieces").rglob("*.jsonl"))
+    assert all("secret" not in path.read_text() for path in (toy.data / ".fedtext").rglob("*.jsonl"))
+
+
+@pytest.mark.parametrize("engine", ["processes", pytest.param("ray", marks=pytest.mark.slow)])
+def test_where_pieces_are_computed_changes_no_byte_and_repeats_no_node(
+    toy: ToyProject, caplog: pytest.LogCaptureFixture, engine: str
+) -> None:
+    pytest.importorskip("ray") if engine == "ray" else None
+    toy.run()
+    expected = toy.files()
+    shutil.rmtree(toy.data)
+    toy.run(engine={"name": engine, "workers": 2})
+    assert toy.files() == expected
+    caplog.clear()
+    toy.run()
+    assert ran(caplog) == []
+
+
+@pytest.mark.parametrize(
+    ("engine", "said"),
+    [
+        ({"name": "threads"}, "engine.name is 'threads': choose one of in_process, processes, ray|did you mean"),
+        ({"name": "processes", "workers": 0}, "engine.workers is 0"),
+        ({"name": "processes", "address": "10.0.0.1:6379"}, "engine.address is '10.0.0.1:6379' and engine.name proc"),
+    ],
+)
+def test_an_engine_that_cannot_be_is_refused_before_anything_runs(
+    toy: ToyProject, engine: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(RunRefusedError, match=said):
+        toy.run(engine=engine)
+    assert not (toy.data / "03_primary").exists()

@@ -12,8 +12,9 @@ function gets its samples and its noise from it, and cannot leave out a step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -45,6 +46,36 @@ class PlannedNoise(Protocol):
         """Standard deviation of one draw of noise, in grid points."""
 
 
+@dataclass(frozen=True)
+class Noise:
+    """Draws of a release's noise, from the run's secret."""
+
+    key: NoiseKey
+    stddev_on_grid: float
+
+    def on(self, sums: Int64[np.ndarray, "*shape"], stream: tuple[str, ...]) -> Int64[np.ndarray, "*shape"]:
+        """Return the sums with the draw of noise that `stream` names."""
+        drawn = discrete_gaussian(self.key, stddev_on_grid=self.stddev_on_grid, size=sums.size, stream=stream)
+        drawn = drawn.reshape(sums.shape)
+        drawn += sums  # int64 sums are sums modulo 2^64
+        return drawn
+
+
+@dataclass(frozen=True)
+class HolderNoise:
+    """The noise that data holders add themselves, wherever their messages are computed (aggregation `local`)."""
+
+    noise: Noise
+    stream: tuple[str, ...]
+
+    def sum_of(self, sent: Messages, dim: int) -> Int64[np.ndarray, " dim"]:
+        """Return the sum of what some holders send, by their codes, each with noise bound to it and to the holder."""
+        total = np.zeros(dim, dtype=np.int64)
+        for sender, message in sent:
+            total += self.noise.on(message, ("client", str(sender), *self.stream, digest(message)))
+        return total
+
+
 class ChargedRelease:
     """A release that was charged and admitted: it has the samples, and adds the planned noise.
 
@@ -60,6 +91,7 @@ class ChargedRelease:
         self.part = taking_part(ledger, plan.query.parties)
         self.ledger = _charged(plan, ledger)
         self._plan, self._key = plan, key
+        self._noise = Noise(key, plan.stddev_on_grid)
         self._draw = sampling_name(plan.query, self.part)
         self._hidden: list[str] = []  # the streams and digests of all sums
         self._open = True
@@ -71,23 +103,28 @@ class ChargedRelease:
         Raises:
             ValueError: the release was confirmed already.
         """
-        hidden = self._noted(sums, stream)
-        return self._with_noise(sums, hidden)
+        return self._noise.on(sums, self._noted(sums, stream))
 
-    def sum_of_noised(self, sent: Messages, stream: tuple[str, ...], dim: int) -> Int64[np.ndarray, " dim"]:
+    def sum_of_noised(
+        self,
+        noised: Callable[[HolderNoise], Iterable[Int64[np.ndarray, " dim"]]],
+        stream: tuple[str, ...],
+        dim: int,
+    ) -> Int64[np.ndarray, " dim"]:
         """Return the sum of what the data holders send, each with noise of its own (aggregation `local`).
 
         Args:
-            sent: The code of each data holder and what it sends before noise.
+            noised: Returns sums of what the holders send, each holder in one of them, with the noise that it is given.
             stream: The name of the sum; a holder's noise is bound to its code and to what it sends, too.
             dim: Width of a message.
 
         Raises:
             ValueError: the release was confirmed already.
         """
+        self._validate_open()
         total = np.zeros(dim, dtype=np.int64)
-        for sender, message in sent:
-            total += self._with_noise(message, ("client", str(sender), *stream, digest(message)))
+        for some in noised(HolderNoise(self._noise, stream)):
+            total += some
         self._noted(total, stream)
         return total
 
@@ -112,21 +149,17 @@ class ChargedRelease:
         self._open = False
 
     def _noted(self, sums: Int64[np.ndarray, "*shape"], stream: tuple[str, ...]) -> tuple[str, ...]:
+        self._validate_open()
+        self._hidden += (hidden := (*stream, digest(sums)))
+        return hidden
+
+    def _validate_open(self) -> None:
         if not self._open:
             raise InputError(
                 f"{self._plan.query.name}: noise is drawn within the release, before it is confirmed",
                 code="noise-drawn-outside-release",
                 value=self._plan.query.name,
             )
-        self._hidden += (hidden := (*stream, digest(sums)))
-        return hidden
-
-    def _with_noise(self, sums: Int64[np.ndarray, "*shape"], stream: tuple[str, ...]) -> Int64[np.ndarray, "*shape"]:
-        noise = discrete_gaussian(
-            self._key, stddev_on_grid=self._plan.stddev_on_grid, size=sums.size, stream=stream
-        ).reshape(sums.shape)
-        noise += sums  # int64 sums are sums modulo 2^64
-        return noise
 
 
 @contextmanager
@@ -165,14 +198,6 @@ def charged_releases(
     finally:
         for release in releases:
             release.close()
-
-
-def message_sum(messages: Messages, dim: int) -> Int64[np.ndarray, " dim"]:
-    """Return the sum of the messages, modulo 2^64."""
-    total = np.zeros(dim, dtype=np.int64)
-    for _, message in messages:
-        total += message
-    return total
 
 
 def _charged(plan: PlannedNoise, ledger: Ledger) -> Ledger:

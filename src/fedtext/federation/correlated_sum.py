@@ -21,18 +21,17 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int64
 
-from fedtext.federation.charged_release import charged_releases, message_sum
+from fedtext.federation.charged_release import charged_releases
 from fedtext.federation.mechanism import (
     PlannedSum,
-    client_messages,
     dequantise,
     noise_widening,
     planned_release,
     planned_sum,
 )
+from fedtext.federation.messages import BlocksOf, Request, message_sum
 from fedtext.federation.private_samples import PrivateSamples, enrolled_units, scheduled, taking_part
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import BlocksOf
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.matrix_mechanism import Factorisation
@@ -167,8 +166,8 @@ def correlated_sum(
         samples = release.samples
         enrolled = enrolled_units(samples, part)
         sampled = scheduled(enrolled, separation=factorisation.separation, round=round, key=key)
-        messages = client_messages(blocks_of(samples.of_units(sampled)), plan.messages, sampled, key, stream)
-        rows = factorisation.weights[counted, round - 1, None] * message_sum(messages, query.dim)
+        total = message_sum(Request(blocks_of, plan.messages, key, stream), samples, sampled)
+        rows = factorisation.weights[counted, round - 1, None] * total
         rows[held[counted]] += open_sums
         released = dequantise(release.noised(rows[complete], stream), plan.step)
         return CorrelatedRound(released, rows[~complete], charged)

@@ -19,11 +19,11 @@ from typing import Protocol, TypeVar
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.federation.charged_release import ChargedRelease, charged_releases, message_sum
-from fedtext.federation.mechanism import PlannedSum, client_messages, dequantise, planned_sum
+from fedtext.federation.charged_release import ChargedRelease, charged_releases
+from fedtext.federation.mechanism import PlannedSum, dequantise, planned_sum
+from fedtext.federation.messages import BlocksOf, Request, message_sum
 from fedtext.federation.private_samples import PrivateSamples, sampled_units, taking_part
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import BlocksOf
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.system.errors import InputError
@@ -116,8 +116,8 @@ class _Steps:
         stream = (plan.release.stream_name(), str(query.dim), f"step {self._made}", public_digest, *query.draw)
         # The privacy cost assumes independent samples: another noise or another training has samples of its own.
         drawn = sampled_units(samples, self._release.part, self._key, replace(query, draw=stream))
-        messages = client_messages(blocks_of(samples.of_units(drawn)), plan, drawn, self._key, stream)
-        return dequantise(self._release.noised(message_sum(messages, query.dim), stream), plan.step)
+        total = message_sum(Request(blocks_of, plan, self._key, stream), samples, drawn)
+        return dequantise(self._release.noised(total, stream), plan.step)
 
 
 def _planned(query: Query, ledger: Ledger) -> PlannedSum:

@@ -203,11 +203,32 @@ class PrivateSamples:
         """Return the samples of one class only."""
         return self._kept(self.label == label)
 
+    def in_pieces(
+        self, chosen: Int64[np.ndarray, " chosen"], units: int
+    ) -> Iterator[tuple[Int64[np.ndarray, " piece"], PrivateSamples]]:
+        """Yield the chosen units, given by ascending codes, `units` at a time, with their samples in their order here.
+
+        All units have at least one piece, an empty one if none is chosen.
+        """
+        if len(chosen) <= units:
+            yield chosen, self.of_units(chosen)
+            return
+        by_unit = np.argsort(self.unit, kind="stable")
+        codes = self.unit[by_unit]
+        for first in range(0, len(chosen), units):
+            some = chosen[first : first + units]
+            start, end = np.searchsorted(codes, some[0], "left"), np.searchsorted(codes, some[-1], "right")
+            rows = np.sort(by_unit[start:end])
+            yield some, self._rows(rows[np.isin(self.unit[rows], some)])
+
     def _kept(self, kept: Bool[np.ndarray, " sample"]) -> PrivateSamples:
         if kept.all():
             return self  # not copied: a large federation's embeddings are gigabytes
-        holder = None if self.holder is None else self.holder[kept]
-        return PrivateSamples(self.features[kept], self.unit[kept], self.label[kept], self.enrolled, holder)
+        return self._rows(np.flatnonzero(kept))
+
+    def _rows(self, rows: Int[np.ndarray, " row"]) -> PrivateSamples:
+        holder = None if self.holder is None else self.holder[rows]
+        return PrivateSamples(self.features[rows], self.unit[rows], self.label[rows], self.enrolled, holder)
 
 
 def label_codes(labels: Sequence[str | None]) -> Int[np.ndarray, " sample"]:
@@ -371,16 +392,32 @@ def samples_of(samples: PrivateSamples, ledger: Ledger, part: Ledger) -> Private
     return replace(own, enrolled=np.unique(own.unit))
 
 
+def sums_by_holder(messages: Messages, samples: PrivateSamples) -> dict[int, Int64[np.ndarray, " dim"]]:
+    """Return the sum of the units' messages for each data holder of the samples, by its code.
+
+    Raises:
+        ValueError: no holders are given, or a unit has two holders.
+    """
+    holder_of, sums = samples.holder_of(), dict[int, Int64[np.ndarray, " dim"]]()
+    for unit, message in messages:
+        if (holder := holder_of.get(unit)) is None:
+            continue  # a unit without samples sends zeros, and its holder is unknown
+        if holder in sums:
+            sums[holder] += message
+        else:
+            sums[holder] = message.copy()
+    return sums
+
+
 def sent_by_holders(
-    messages: Messages, samples: PrivateSamples, part: Ledger, dim: int
+    sums: Iterable[Mapping[int, Int64[np.ndarray, " dim"]]], samples: PrivateSamples, part: Ledger, dim: int
 ) -> Iterator[tuple[int, Int64[np.ndarray, " dim"]]]:
     """Yield the code of each data holder and what it sends before noise: the sum of its units' messages.
 
-    Every holder sends, whether or not one of its units was sampled or contributes. Where units are their own holders
-    their messages are passed on one by one; else memory holds one vector a holder.
+    Every holder sends, whether or not one of its units was sampled or contributes. Memory holds one vector a holder.
 
     Args:
-        messages: The sampled units' own.
+        sums: The sampled units' messages, added up by holder, some units at a time (`sums_by_holder`).
         samples: The samples of all units that take part, sampled or not.
         part: The ledger of the parties that take part.
         dim: Width of a message.
@@ -388,15 +425,12 @@ def sent_by_holders(
     Raises:
         ValueError: no holders are given, a unit has two holders, or there are more holders than were declared.
     """
-    if holders_of(part) is None:
-        yield from messages
-        return
-    holder_of = samples.holder_of()
-    sums = {holder: np.zeros(dim, dtype=np.int64) for holder in _senders(part, set(holder_of.values()))}
-    for unit, message in messages:
-        if unit in holder_of:  # a unit without samples sends zeros, and its holder is unknown
-            sums[holder_of[unit]] += message
-    yield from sums.items()
+    known = set(samples.holder_of().values())
+    total = {holder: np.zeros(dim, dtype=np.int64) for holder in _senders(part, known)}
+    for some in sums:
+        for holder, message in some.items():
+            total[holder] += message
+    yield from total.items()
 
 
 def _senders(part: Ledger, known: set[int]) -> list[int]:

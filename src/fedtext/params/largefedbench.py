@@ -107,7 +107,7 @@ class LargeFedBench(Parameters):
     `from_date` and `to_date`. `takedown` is a file of clients and speakers to leave out; by default
     `<raw_dir>/takedown.txt`, if it exists. `personal_data: remove` removes telephone numbers and e-mail addresses from
     the texts, `flag` only marks the texts that have them. `date_published` is for the Croissant description; by default
-    it is the date of the newest text. `shard_bytes` and `processes` change how a build runs, never its bytes.
+    it is the date of the newest text. `shard_bytes` changes how a build runs, never its bytes.
     """
 
     raw_dir: str
@@ -132,7 +132,6 @@ class LargeFedBench(Parameters):
     near_duplicates: Literal["drop", "group", "report", "ignore"]
     near_duplicate_similarity: float = Field(ge=0.7, le=1)
     shard_bytes: int = Field(ge=1)
-    processes: int = Field(ge=1)
 
     @model_validator(mode="before")
     @classmethod
@@ -193,7 +192,7 @@ class LargeFedBench(Parameters):
 
     def content_parameters(self) -> dict[str, object]:
         """Return the parameters that determine a snapshot's bytes, for its provenance: no paths and no resources."""
-        left_out = {"raw_dir", "out_dir", "shard_bytes", "processes", "takedown", "window"}
+        left_out = {"raw_dir", "out_dir", "shard_bytes", "takedown", "window"}
         return self.model_dump(mode="json", exclude=left_out) | {"takedown_sha256": self.takedown_sha256()}
 
     def takedown_file(self) -> Path | None:

@@ -148,6 +148,11 @@ class Resumption:
         """Record the present state of what `node` will be made from."""
         self._recipes[node.name] = self.parts(node)
 
+    def recipe_digest(self, node: Node) -> str | None:
+        """Return a digest of what `node` is made from, as it began; None if an input cannot be identified."""
+        parts = self._recipes[node.name]
+        return None if UNIDENTIFIED in parts.values() else text_digest(canonical(parts))
+
     @contextmanager
     def watching(self, node: Node) -> Iterator[Node]:
         """Yield `node`, and record the fields that it reads until its results are saved."""

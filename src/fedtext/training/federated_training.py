@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Float, Int64
 
 from fedtext.federation.correlated_sum import CorrelatedRound
+from fedtext.federation.messages import BlocksOf
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.federation.secure_sum import BlocksOf
 from fedtext.federation.units import Block
 from fedtext.params.federated import LocalTraining
 from fedtext.params.privacy import Privacy

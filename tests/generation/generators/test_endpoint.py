@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +20,7 @@ from fedtext.models.endpoint import KEY, Endpoint, EndpointError, _described
 from fedtext.models.generator import Framing, Generator, TrainableGenerator
 from fedtext.models.language_model import Tokenizer
 from fedtext.params.generation import Sampler
+from fedtext.system.finished_pieces import keeping_pieces
 from fedtext.wiring.guard.side_effects import watched
 from fedtext.wiring.guard.watch import Watch
 from tests.openai_server import Served, serving, written
@@ -298,3 +302,38 @@ def test_null_for_an_answer_s_words_is_an_empty_text() -> None:
     raw = ("application/json", b'{"id": "x", "choices": [{"index": 0, "message": {"role": "a", "content": null}}]}')
     with serving(Served(raw=raw)) as served:
         assert write(generator(served), responses=1, chat=True) == [[""], [""], [""]]
+
+
+MANY = [f"request {number}" for number in range(12)]
+KILLED = """
+import sys
+from pathlib import Path
+from fedtext.system.finished_pieces import keeping_pieces
+from tests.generation.generators.test_endpoint import answered
+
+with keeping_pieces(Path(sys.argv[1])):
+    answered(sys.argv[2])
+"""
+
+
+def answered(url: str) -> list[list[str]]:
+    asked = EndpointGenerator(Endpoint(url, "tiny", concurrency=1), Tokenizer("bundled:generator"))
+    return asked.write(MANY, framing=Framing(), responses=2, sampler=SAMPLER, seed=5, label="texts")
+
+
+def test_after_kill_9_no_answered_request_is_sent_again(tmp_path: Path) -> None:
+    """Answers are paid for: of twelve requests, the one that was under way is sent twice, and no other."""
+    with serving(Served(delay=0.1)) as served:
+        run = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path / "pieces"), served.url])
+        until = time.monotonic() + 300
+        while len(served.asked) < 6 and time.monotonic() < until:
+            time.sleep(0.01)
+        run.send_signal(signal.SIGKILL)
+        assert run.wait() == -signal.SIGKILL
+        before = len(served.asked)
+        assert 6 <= before < len(MANY)
+        with keeping_pieces(tmp_path / "pieces"):
+            texts = answered(served.url)
+        assert len(served.asked) <= len(MANY) + 1
+        assert {body["prompt"] for _, body, _ in served.asked} == set(MANY)
+        assert texts == answered(served.url)

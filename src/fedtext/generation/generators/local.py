@@ -10,7 +10,7 @@ product, which differs with the batch's shape).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
@@ -22,10 +22,12 @@ from fedtext.generation.first_tokens import never_first
 from fedtext.generation.token_sampling import favoured_tokens
 from fedtext.models.generator import Framing, WordWeights
 from fedtext.models.language_model import LanguageModel, Tokenizer, context_length
+from fedtext.params import reading
 from fedtext.params.generation import Prompt, Sampler
 from fedtext.seeding import stream
 from fedtext.system.cores import even_batches, over_cores
 from fedtext.system.errors import InputError
+from fedtext.system.finished_pieces import FinishedPieces, finished_pieces
 from fedtext.system.precision import decoding_copy
 from fedtext.system.progress import progress
 
@@ -52,6 +54,7 @@ def sample_responses(
     label: str = "responses",
     words: Sequence[WordWeights] = (),
     letter_first: bool = False,
+    finished: FinishedPieces | None = None,
 ) -> list[list[str]]:
     """Generate `responses` continuations of every prompt, up to and including the first of `stops`.
 
@@ -59,7 +62,8 @@ def sample_responses(
     those of similar length together, on a CPU one batch a core; the prompt is computed once for all its responses
     (generation/decoding.py). `words` are the word weights of all prompts, or one for each
     (generation/token_sampling.py). With `letter_first` a response begins with a letter and no greeting
-    (generation/first_tokens.py).
+    (generation/first_tokens.py). A batch that is among the `finished` ones is not decoded again, and each decoded batch
+    is kept there.
 
     Raises:
         ValueError: No responses requested, an empty prompt, a prompt that leaves no room for `sampler.max_new_tokens`,
@@ -104,9 +108,18 @@ def sample_responses(
         )
         return _texts(tokens, tokenizer, _ends(model, tokenizer), stops)
 
+    finished = finished or FinishedPieces()
+    due = [number for number in range(len(batches)) if finished.get(number) is None]
+
+    def kept(decoded: Iterator[list[str]]) -> Iterator[list[str]]:
+        for number in range(len(batches)):
+            if (written := finished.get(number)) is None:
+                finished.keep(number, written := next(decoded))
+            yield written
+
     texts: list[list[str]] = [[] for _ in prompts]
     with branch_attention(model):
-        done = over_cores(respond, batches, len(batches), model.device)
+        done = kept(over_cores(respond, (batches[number] for number in due), len(due), model.device))
         for batch, written in zip(batches, progress(done, label, unit="batch", total=len(batches)), strict=True):
             for n, ask in enumerate(batch):  # parts of a prompt are in order
                 texts[ask.prompt] += written[n * ask.responses : (n + 1) * ask.responses]
@@ -257,17 +270,21 @@ class LocalGenerator(LanguageModel):
         model, tokenizer = self.load()
         begun = [framing.before(number) for number in range(len(requests))]
         beginnings = _beginnings(self.source, requests, framing, tokenizer)
+        own = self.own(sampler)
+        with reading.without_recording():  # what names the pieces shapes no text
+            finished = finished_pieces(self, requests, framing, responses, own, seed, str(model.device))
         written = sample_responses(
             model,
             tokenizer,
             [beginning + words for beginning, words in zip(beginnings, begun, strict=True)],
             responses=responses,
-            sampler=self.own(sampler),
+            sampler=own,
             seed=seed,
             stops=framing.stops,
             label=label,
             words=self.words,
             letter_first=framing.letter_first and not framing.begun,
+            finished=finished,
         )
         return [[words + text for text in texts] for words, texts in zip(begun, written, strict=True)]
 

@@ -45,6 +45,7 @@ from fedtext.wiring.config import (
     is_private_name,
 )
 from fedtext.wiring.console import echo
+from fedtext.wiring.engine import check_engine
 from fedtext.wiring.guard.catalog import dataset_classes, named_credentials
 from fedtext.wiring.hooks.command import leaves, repeating_command
 from fedtext.wiring.hooks.named_files import check_named_files
@@ -169,6 +170,7 @@ class PreflightHook:
         check_runner(str(run_params.get("runner")), pipeline)
         check_guarded(str(run_params.get("runner")), pipeline, catalog)
         check_names(run_params.get("runtime_params") or {})
+        check_engine(active_parameters())
         check_versions(run_params.get("load_versions") or {}, catalog)
         check_named_files(pipeline, active_parameters())
         check_trained(pipeline, catalog)
