@@ -22,9 +22,12 @@ from kedro.framework.startup import ProjectMetadata
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from fedtext.pipelines.compare.plans import plans_of
+from fedtext.planning.wording import plan_page
 from fedtext.system.errors import did_you_mean
 from fedtext.system.refusal import RunRefusedError, explanation
 from fedtext.wiring.config import ProjectConfigLoader, active_data_root, loader_for
+from fedtext.wiring.planning import paces_of
 from fedtext.wiring.session import check_pipelines
 
 NAME_AND_VALUE = re.compile(r"\s*[\w.\-]+\s*=")
@@ -93,7 +96,36 @@ def _command() -> click.Command:
 
 
 run = _command()
-cli = click.Group(name=PACKAGE, commands={"run": run})
+PLANNED = ("env", "pipelines", "params", "conf_source", "config")  # options of `kedro run` that a plan reads
+
+
+def _plan_command() -> click.Command:
+    """Return `kedro plan`, which takes the options of `kedro run` that decide what is run."""
+    options = [option for option in run.params if option.name in PLANNED]
+    return click.Command("plan", params=options, callback=print_plan, help=str(print_plan.__doc__).partition("\n")[0])
+
+
+def print_plan(
+    env: str | None, pipelines: list[str], params: dict[str, Any], conf_source: str | None, **_: Any
+) -> None:
+    """Say what `kedro run` with these options would release, write and take here, and what would not fit.
+
+    Nothing private is read, and no model has to be here.
+    """
+    try:
+        loader = loader_for(env, params, conf_source)
+        check_pipelines(names := list(pipelines) or ["__default__"])
+        paces = paces_of(loader, anew=True)
+        click.echo("\n".join(plan_page(plan) for name in names for plan in plans_of(name, loader, paces)))
+    except Exception as error:
+        if isinstance(error, RunRefusedError) or (said := explanation(error, active_data_root())) is None:
+            raise
+        raise RunRefusedError(said) from error
+    finally:
+        ProjectConfigLoader.active = None
+
+
+cli = click.Group(name=PACKAGE, commands={"run": run, "plan": _plan_command()})
 
 
 class BeforeViz:

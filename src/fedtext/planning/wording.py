@@ -1,0 +1,114 @@
+"""A plan in words: one line for a console, and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fedtext.planning.plan import Plan, Step, gigabytes
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.signal_to_noise import signal_line
+from fedtext.privacy.wording import table
+from fedtext.system.duration import duration
+
+THOUSAND, MILLION = 10**3, 10**6
+
+
+def plan_line(plan: Plan) -> str:
+    """Return the plan in one line."""
+    epsilon = "".join(f" at ε = {one.spent():.3g}" for one in map(_planned, plan.ledgers[:1]) if one.releases)
+    releases = sum(len(ledger.planned or ()) for ledger in plan.ledgers)
+    parts = [
+        f"{_count(releases, 'release')}{epsilon}",
+        f"{_count(plan.texts, 'text')} to be written",
+        f"{_short(plan.tokens)} tokens",
+        f"{gigabytes(plan.memory)} of memory",
+        f"{gigabytes(plan.disk)} of disk",
+        f"about {duration(plan.seconds)} on {plan.device.name}",
+    ]
+    short = f"; {len(plan.misfits)} of its steps do not fit here" if plan.misfits else ""
+    return f"the plan: {', '.join(parts)}{short}"
+
+
+def plan_page(plan: Plan) -> str:
+    """Return the plan as a page in Markdown."""
+    return "\n".join([f"# A plan of {plan.job}", "", *_lines(plan), ""])
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    yield f"{plan_line(plan).removeprefix('the plan: ')}."
+    yield ""
+    if plan.misfits:
+        yield "**This does not fit here:**"
+        yield ""
+        yield from (f"- {one}." for one in plan.misfits)
+    else:
+        yield f"It fits here: {plan.device.name} has {gigabytes(plan.device.memory)} of memory."
+    yield ""
+    yield "## Releases"
+    yield ""
+    if any(ledger.planned for ledger in plan.ledgers):
+        yield from table(["release", "times", "noise over sensitivity", "sampling", "together"], [*_release_rows(plan)])
+    else:
+        yield "Nothing private is released."
+    for ledger in plan.ledgers:
+        if (line := signal_line(ledger)) is not None:
+            yield ""
+            yield f"{line}."
+    yield ""
+    yield "## Steps"
+    yield ""
+    yield from table(["stage", "step", "texts", "tokens", "memory", "disk", "time"], [*_step_rows(plan)])
+    yield ""
+    yield "## What is assumed"
+    yield ""
+    yield from _assumptions(plan)
+
+
+def _planned(ledger: Ledger) -> Ledger:
+    return ledger.model_copy(update={"releases": ledger.planned or ()})
+
+
+def _release_rows(plan: Plan) -> Iterator[list[str]]:
+    for ledger in plan.ledgers:
+        names = dict.fromkeys(one.name for one in ledger.planned or ())
+        for name in names:
+            own = [one for one in ledger.planned or () if one.name == name]
+            spent = ledger.model_copy(update={"releases": tuple(own)}).spent()
+            times = sum(one.steps * one.rounds for one in own)
+            first = own[0]
+            yield [name, f"{times:,}", f"{first.noise_multiplier:.4g}", first.sampling, f"ε = {spent:.4g}"]
+
+
+def _step_rows(plan: Plan) -> Iterator[list[str]]:
+    for stage, steps in plan.stages:
+        for step in steps:
+            yield [stage, f"{step.node}{f' ({step.times} times)' if step.times > 1 else ''}", *_cells(step)]
+
+
+def _cells(step: Step) -> list[str]:
+    texts = f"{step.texts:,}{f' ({step.served:,} by a server)' if step.served else ''}" if step.texts else ""
+    memory = gigabytes(step.memory) if step.memory else ""
+    disk = gigabytes(step.disk) if step.disk else ""
+    return [texts, _short(step.tokens) if step.tokens else "", memory, disk, duration(step.seconds)]
+
+
+def _assumptions(plan: Plan) -> Iterator[str]:
+    yield "- A text is written as long as `max_new_tokens` allows."
+    yield "- A sample has the share `plan.filled` of `chunking.length`; a client has `plan.samples` samples."
+    yield f"- Times are {plan.device.name}'s, measured for a few seconds with a part of each model."
+    yield "- A server's time is not known, nor that of steps that use no model."
+    if not plan.counted:
+        yield "- The population is assumed: it is counted from a corpus that the generator writes itself."
+    for name, source in plan.tabled.items():
+        yield f"- The architecture of `{name}` ({source}) is that of a table: its files are not here."
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _short(number: float) -> str:
+    for unit, name in ((MILLION, " million"), (THOUSAND, " thousand")):
+        if number >= unit:
+            return f"{float(f'{number / unit:.3g}'):g}{name}"
+    return f"{number:.0f}"
