@@ -115,7 +115,7 @@ def print_plan(
     try:
         loader = loader_for(env, params, conf_source)
         check_pipelines(names := list(pipelines) or ["__default__"])
-        paces = paces_of(loader, anew=True)
+        paces = paces_of(loader, measures=True)
         click.echo("\n".join(plan_page(plan) for name in names for plan in plans_of(name, loader, paces)))
     except Exception as error:
         if isinstance(error, RunRefusedError) or (said := explanation(error, active_data_root())) is None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedtext.models import smollm2
-from fedtext.models.language_model import BUNDLED, place_of
-from fedtext.models.source import MAIN
+from fedtext.models.language_model import place_of
+from fedtext.models.source import BUNDLED, MAIN
 from fedtext.system.errors import MissingFileError
 
 if TYPE_CHECKING:

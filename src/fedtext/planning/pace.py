@@ -1,4 +1,4 @@
-"""How fast this machine works, measured for a few seconds: nothing about any machine is written down.
+"""How fast this machine works, measured for a few seconds: nothing about any machine is known beforehand.
 
 A few layers of a model of the same shape, with random weights, do a little of the same work by the project's own
 functions. The time of a token grows with the numbers that it is multiplied by, so a pace is in seconds a token and
@@ -8,6 +8,7 @@ number, and the whole model's follows.
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -47,22 +48,23 @@ UNITS, NUMBERS = 16, 16384  # messages of a trial, and their numbers
 
 @dataclass
 class Paces:
-    """The paces of this machine, each measured when it is first asked for, and kept in a file for the next run.
+    """The paces of this machine, which a plan measures and keeps in a file, and a run reads there.
 
     Attributes:
         privacy: The run's privacy declaration, which decides how messages are rounded and noised.
         file: Where they are kept.
-        anew: Whether they are measured again, whatever the file says.
+        measures: Whether they are measured, each when it is first asked for; else one that the file lacks is not a
+            number.
     """
 
     privacy: Privacy
     file: Path
-    anew: bool = False
+    measures: bool
     _measured: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Read the file."""
-        if not self.anew and self.file.is_file():
+        """Read the file, if nothing is to be measured."""
+        if not self.measures and self.file.is_file():
             self._measured = json.loads(self.file.read_text("utf-8"))
 
     def seconds(self, work: Work, architecture: Architecture) -> float:
@@ -91,11 +93,11 @@ class Paces:
 
     def _known(self, key: str, measure: Callable[[], float]) -> float:
         key = f"{compute_device()} {key}"
-        if key not in self._measured:
+        if key not in self._measured and self.measures:
             self._measured[key] = measure()
             self.file.parent.mkdir(parents=True, exist_ok=True)
             write_text(self.file, json.dumps(self._measured, indent=1))
-        return self._measured[key]
+        return self._measured.get(key, math.nan)
 
 
 def _rows(work: Work, kind: Kind) -> int:

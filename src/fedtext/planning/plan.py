@@ -119,7 +119,7 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """Time of all steps."""
+        """Time of all steps; not a number if this machine was not measured."""
         return sum(step.seconds for step in self.steps)
 
     @property
@@ -202,19 +202,20 @@ def planned_step(
         texts=sum(work.texts for work in task.works),
         tokens=sum(work.tokens + work.shown + work.referred for work in task.works),
         served=sum(work.texts for work, model in given if architectures[model] is None),
-        remedy=remedy(*here[peaks.index(largest)], device) if largest > device.memory else "",
+        remedy=remedy(*here[peaks.index(largest)], device, task.models[0]) if largest > device.memory else "",
     )
 
 
-def remedy(work: Work, architecture: Architecture, device: Device) -> str:
-    """Return what makes some work fit into the device's memory."""
+def remedy(work: Work, architecture: Architecture, device: Device, model: str) -> str:
+    """Return what makes some work fit into the device's memory; `model` is the data set of its model."""
     most, least = (_bytes(work, architecture, device, rows) for rows in (work.at_once, 1))
     if least > device.memory and work.kind == Kind.TRAINING and not work.checkpointed and work.checkpointing:
         saved = replace(work, checkpointed=True)
         if _bytes(saved, architecture, device, 1) <= device.memory:
             return f"set {work.checkpointing}=true"
     if least > device.memory or not work.lower:
-        return f"{architecture.source} is too large for it, so take a smaller model or a larger device"
+        parameter = f"models.{'plms' if model.startswith('plm_') else model}"
+        return f"{architecture.source} is too large for it, so take a smaller one ({parameter}) or a larger device"
     fitting = 1 + int((work.at_once - 1) * (device.memory - least) / max(most - least, 1))
     checkpointed = f", or set {work.checkpointing}=true" if work.checkpointing and not work.checkpointed else ""
     return f"lower {work.lower} from {work.at_once} to {fitting}{checkpointed}"

@@ -97,7 +97,7 @@ def with_layers(config: PretrainedConfig, number: int) -> PretrainedConfig:
 
 
 def is_generative(config: PretrainedConfig) -> bool:
-    """Return whether transformers has a causal language model of this type, and the configuration is not an encoder's."""
+    """Return whether the configuration is a causal language model's."""
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
     return config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and config.model_type not in ENCODERS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from fedtext.planning.plan import Plan, Step, gigabytes
@@ -23,10 +24,16 @@ def plan_line(plan: Plan) -> str:
         f"{_short(plan.tokens)} tokens",
         f"{gigabytes(plan.memory)} of memory",
         f"{gigabytes(plan.disk)} of disk",
-        f"about {duration(plan.seconds)} on {plan.device.name}",
+        _when(plan),
     ]
     short = f"; {len(plan.misfits)} of its steps do not fit here" if plan.misfits else ""
     return f"the plan: {', '.join(parts)}{short}"
+
+
+def _when(plan: Plan) -> str:
+    if math.isnan(plan.seconds):
+        return f"on {plan.device.name}, whose time `kedro plan` measures"
+    return f"about {duration(plan.seconds)} on {plan.device.name}"
 
 
 def plan_page(plan: Plan) -> str:

@@ -437,9 +437,7 @@ def is_private_name(name: str) -> bool:
     return name.rpartition(".")[2].startswith("private_")
 
 
-def loader_for(
-    env: str | None, parameters: dict[str, Any], conf_source: str | None = None
-) -> ProjectConfigLoader:
+def loader_for(env: str | None, parameters: dict[str, Any], conf_source: str | None = None) -> ProjectConfigLoader:
     """Return the loader that a session with these options would make; it becomes the active one."""
     from kedro.framework.project import PACKAGE_NAME
 

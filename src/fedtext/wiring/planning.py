@@ -34,8 +34,10 @@ from fedtext.planning.pace import Paces
 from fedtext.planning.plan import Device, Plan, Step, Task, message_step, once, planned_step
 from fedtext.planning.rules import Given, kind_of, rule_of
 from fedtext.planning.sizes import sizes_of
+from fedtext.planning.wording import plan_line
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.tags import Tag
+from fedtext.system.errors import FedtextError
 from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refusal
 from fedtext.wiring.conf_files import value_at
 from fedtext.wiring.config import ProjectConfigLoader, corpus_is_public, is_private_name
@@ -260,7 +262,19 @@ def plan_of(job: str, graph: Pipeline, loader: ProjectConfigLoader, known: Mappi
     return Planner(job, graph, loader, this_device(loader), paces, dict(known)).plan()
 
 
-def paces_of(loader: ProjectConfigLoader, *, anew: bool = False) -> Paces:
-    """Return this machine's paces for the run's declaration: those that were measured before, unless `anew`."""
+def paces_of(loader: ProjectConfigLoader, *, measures: bool) -> Paces:
+    """Return this machine's paces for the run's declaration: measured now, or read where a plan has kept them."""
     file = platformdirs.user_cache_path("fedtext") / "paces.json"
-    return Paces(Privacy.model_validate(loader.parameters["privacy"]), file, anew)
+    return Paces(Privacy.model_validate(loader.parameters["privacy"]), file, measures)
+
+
+def line_of_run(graph: Pipeline, loader: ProjectConfigLoader, opened: Mapping[str, Any]) -> str | None:
+    """Return the plan of a run in one line, or None where no model computes or an architecture is not known.
+
+    Nothing is measured. `opened` are values that the run has made: its ledgers and its population.
+    """
+    try:
+        plan = plan_of("the run", graph, loader, opened, paces_of(loader, measures=False))
+    except FedtextError:  # what is wrong is said where it is used
+        return None
+    return plan_line(plan) if plan.steps else None

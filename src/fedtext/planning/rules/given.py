@@ -1,4 +1,4 @@
-"""What a rule is given: parameters, the population, and the lengths that the plan assumes; and the usual kinds of work."""
+"""What a rule is given: parameters, the population and assumed lengths; and the usual kinds of work."""
 
 from __future__ import annotations
 

@@ -13,12 +13,12 @@ TOKENS_A_WORD = 1.4  # of English, as a tokenizer of some 50,000 tokens cuts it
 SPEECHES = 2000  # fedtext.pipelines.largefedbench.nodes.SPEECHES_ON_THE_MAP
 
 
-def contamination(given: Given) -> Contamination:
+def _contamination(given: Given) -> Contamination:
     return given.params("contamination", Contamination)
 
 
-def completions(given: Given) -> tuple[Work, ...]:
-    own = contamination(given)
+def _completions(given: Given) -> tuple[Work, ...]:
+    own = _contamination(given)
     texts, tokens = 2 * own.texts, own.words * TOKENS_A_WORD
     written = Work(
         Kind.WRITING,
@@ -32,13 +32,13 @@ def completions(given: Given) -> tuple[Work, ...]:
     return (written,)
 
 
-def likelihoods(given: Given) -> tuple[Work, ...]:
-    own = contamination(given)
+def _likelihoods(given: Given) -> tuple[Work, ...]:
+    own = _contamination(given)
     read = given.read(2 * own.texts, 2 * own.words * TOKENS_A_WORD)
     return tuple(replace(read, model=model) for model in given.models)
 
 
-def general_text(given: Given) -> tuple[Work, ...]:
+def _general_text(given: Given) -> tuple[Work, ...]:
     own = given.params("pretrain", Pretraining).general
     described, kinds = own.described, len(own.kinds)
     texts = kinds * own.texts * described.texts.oversample
@@ -51,10 +51,10 @@ def general_text(given: Given) -> tuple[Work, ...]:
 
 
 RULES: dict[str, Rule] = {
-    "complete_texts": completions,
-    "score_likelihoods": likelihoods,
+    "complete_texts": _completions,
+    "score_likelihoods": _likelihoods,
     "report_contamination": nothing,
-    "write_general_text": general_text,
+    "write_general_text": _general_text,
     "train_on_device": nothing,  # of a model that is not there yet
     "draw_largefedbench": lambda given: (given.read(SPEECHES, given.length),),
 }

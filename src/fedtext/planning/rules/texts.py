@@ -14,130 +14,127 @@ from fedtext.planning.rules.given import HEADING, Given, Rule, nothing, preferre
 from fedtext.planning.work import Work
 
 
-def popri(given: Given) -> Popri:
+def _popri(given: Given) -> Popri:
     return given.params("popri", Popri)
 
 
-def candidates(given: Given) -> tuple[Work, ...]:
-    own = popri(given)
+def _candidates(given: Given) -> tuple[Work, ...]:
+    own = _popri(given)
     return (given.written(own.prompts, own.responses, own.sampler, within="popri"),)
 
 
-def candidate_embeddings(given: Given) -> tuple[Work, ...]:
-    own = popri(given)
+def _candidate_embeddings(given: Given) -> tuple[Work, ...]:
+    own = _popri(given)
     return (given.read(own.prompts * own.responses),)
 
 
-def policy(given: Given) -> tuple[Work, ...]:
-    own = popri(given)
-    prompt = candidates(given)[0].shown / own.prompts
+def _policy(given: Given) -> tuple[Work, ...]:
+    own = _popri(given)
+    prompt = _candidates(given)[0].shown / own.prompts
     return (preferred(own.prompts, prompt, given.tokens, own.preference, within="popri.preference"),)
 
 
-def final_texts(given: Given) -> tuple[Work, ...]:
-    own = popri(given)
+def _final_texts(given: Given) -> tuple[Work, ...]:
+    own = _popri(given)
     prompts = prompts_for(own.synthetic_texts, own.final_responses, own.oversample)
     return (given.written(prompts, own.final_responses, own.sampler, within="popri"),)
 
 
-def control_texts(given: Given) -> tuple[Work, ...]:
-    own = popri(given)
+def _control_texts(given: Given) -> tuple[Work, ...]:
+    own = _popri(given)
     public = int(given.parameters["corpus"]["public_texts"])
     prompts = max(own.written_texts - public, 0) / own.responses
     return (given.written(prompts, own.responses, own.sampler, within="popri"),)
 
 
-def pe(given: Given) -> Pe:
+def _pe(given: Given) -> Pe:
     return given.params("pe", Pe)
 
 
-def filled_masks(own: Pe, given: Given, texts: float) -> Work:
+def _filled_masks(own: Pe, given: Given, texts: float) -> Work:
     """Return the variation of texts by a masked model: one pass for every mask, all of them one after another."""
     masks = own.masks
     read = given.read(texts * masks.passes * masks.share * given.tokens)
     return Work(read.kind, read.tokens, masks.batch_size, read.row, texts=round(texts), lower="pe.masks.batch_size")
 
 
-def varied(given: Given, survivors: float, number: int) -> tuple[Work, ...]:
-    own = pe(given)
+def _varied(given: Given, survivors: float, number: int) -> tuple[Work, ...]:
+    own = _pe(given)
     if own.variation == "mask_filling":
-        return (filled_masks(own, given, survivors * number),)
+        return (_filled_masks(own, given, survivors * number),)
     return (given.written(survivors, number, own.sampler, within="pe", shown=1),)
 
 
-def variations(given: Given) -> tuple[Work, ...]:
-    own = pe(given)
+def _variations(given: Given) -> tuple[Work, ...]:
+    own = _pe(given)
     share = (own.rounds - 1) / own.rounds  # the first round votes on the start itself
-    works = varied(given, own.survivors * share, own.variations)
-    return works
+    return _varied(given, own.survivors * share, own.variations)
 
 
-def looked_ahead(given: Given) -> tuple[Work, ...]:
-    own = pe(given)
-    return varied(given, own.population, own.lookahead)
+def _looked_ahead(given: Given) -> tuple[Work, ...]:
+    own = _pe(given)
+    return _varied(given, own.population, own.lookahead)
 
 
-def random_texts(given: Given) -> tuple[Work, ...]:
-    own = pe(given)
+def _random_texts(given: Given) -> tuple[Work, ...]:
+    own = _pe(given)
     return (given.written(own.population, 1, own.sampler, within="pe"),)
 
 
-def population_embeddings(given: Given) -> tuple[Work, ...]:
-    return (given.read(pe(given).population),)
+def _population_embeddings(given: Given) -> tuple[Work, ...]:
+    return (given.read(_pe(given).population),)
 
 
-def lookahead_embeddings(given: Given) -> tuple[Work, ...]:
-    own = pe(given)
+def _lookahead_embeddings(given: Given) -> tuple[Work, ...]:
+    own = _pe(given)
     return (given.read(own.population * own.lookahead),)
 
 
-def expansion(given: Given) -> tuple[Work, ...]:
-    own = pe(given)
+def _expansion(given: Given) -> tuple[Work, ...]:
+    own = _pe(given)
     prompts = prompts_for(own.synthetic_texts, own.final_responses)
     return (given.written(prompts, own.final_responses, own.sampler, within="pe"),)
 
 
-def pe_sft(given: Given) -> PeSft:
+def _pe_sft(given: Given) -> PeSft:
     return given.params("pe_sft", PeSft)
 
 
-def tuning(given: Given) -> tuple[Work, ...]:
-    own = pe_sft(given)
+def _tuning(given: Given) -> tuple[Work, ...]:
+    own = _pe_sft(given)
     row = LISTED * (given.tokens + HEADING)
     return (trained(own.lists, row, own.training, within="pe_sft.training", lora=own.lora),)
 
 
-def tuned_texts(given: Given) -> tuple[Work, ...]:
-    own = pe_sft(given)
+def _tuned_texts(given: Given) -> tuple[Work, ...]:
+    own = _pe_sft(given)
     prompts = prompts_for(own.synthetic_texts, own.final_responses)
     return (given.written(prompts, own.final_responses, own.sampler, within="pe_sft"),)
 
 
-def dp_sgd(given: Given) -> DpSgdGeneration:
+def _dp_sgd(given: Given) -> DpSgdGeneration:
     return given.params("dp_sgd_generation", DpSgdGeneration)
 
 
-def private_training(given: Given) -> tuple[Work, ...]:
-    own = dp_sgd(given)
+def _private_training(given: Given) -> tuple[Work, ...]:
+    own = _dp_sgd(given)
     at = "dp_sgd_generation.training.units_at_once"
     training = own.training
-    return (
-        private(given.samples, given.tokens, training.epochs, training.units_at_once, within=at, lora=own.lora),
-    )
+    return (private(given.samples, given.tokens, training.epochs, training.units_at_once, within=at, lora=own.lora),)
 
 
-def class_texts(given: Given) -> tuple[Work, ...]:
-    own = dp_sgd(given)
+def _class_texts(given: Given) -> tuple[Work, ...]:
+    own = _dp_sgd(given)
     prompts = prompts_for(own.synthetic_texts, own.final_responses, classes=len(own.classes))
     return (given.written(prompts, own.final_responses, own.sampler, within="dp_sgd_generation", shown=0),)
 
 
-def flexible(given: Given) -> Flexible:
+def _flexible(given: Given) -> Flexible:
     return given.params("flexible", Flexible)
 
 
-def silo_training(given: Given) -> tuple[Work, ...]:
-    own, silos = flexible(given), given.params("silos", Silos)
+def _silo_training(given: Given) -> tuple[Work, ...]:
+    own, silos = _flexible(given), given.params("silos", Silos)
     strong = len(silos.strong) if isinstance(silos.strong, tuple) else 1
     if not isinstance(silos.strong, tuple):
         strong = max(round(silos.strong * (len(silos.units) or silos.groups or given.population.enrolled)), 1)
@@ -146,49 +143,49 @@ def silo_training(given: Given) -> tuple[Work, ...]:
     return (private(units, given.tokens, 1.0, own.training.units_at_once, within=at, lora=own.lora),)
 
 
-def profiled_texts(given: Given) -> tuple[Work, ...]:
-    own = flexible(given)
+def _profiled_texts(given: Given) -> tuple[Work, ...]:
+    own = _flexible(given)
     prompts = own.candidates / own.final_responses
     return (given.written(prompts, own.final_responses, own.sampler, within="flexible", shown=0),)
 
 
-def expanded_embeddings(given: Given) -> tuple[Work, ...]:
-    own = pe(given)
+def _expanded_embeddings(given: Given) -> tuple[Work, ...]:
+    own = _pe(given)
     return (given.read(own.synthetic_texts),)
 
 
 RULES: dict[str, Rule] = {
     "popri.open_popri_ledger": nothing,
     "popri.start_adapter": nothing,
-    "popri.write_control_texts": control_texts,
-    "popri.embed_control_texts": lambda given: (given.read(control_texts(given)[0].texts),),
-    "popri.generate_candidates": candidates,
-    "popri.embed_candidates": candidate_embeddings,
-    "popri.train_policy": policy,
-    "popri.generate_final_texts": final_texts,
-    "popri.embed_final_texts": lambda given: (given.read(final_texts(given)[0].texts),),
+    "popri.write_control_texts": _control_texts,
+    "popri.embed_control_texts": lambda given: (given.read(_control_texts(given)[0].texts),),
+    "popri.generate_candidates": _candidates,
+    "popri.embed_candidates": _candidate_embeddings,
+    "popri.train_policy": _policy,
+    "popri.generate_final_texts": _final_texts,
+    "popri.embed_final_texts": lambda given: (given.read(_final_texts(given)[0].texts),),
     "embed_validation_samples": lambda given: (given.read(given.test_samples),),
-    "pe.write_random_texts": random_texts,
-    "pe.vary_survivors": variations,
-    "pe.embed_texts": population_embeddings,
-    "pe.look_ahead": looked_ahead,
-    "pe.embed_lookahead": lookahead_embeddings,
-    "pe.expand_seeds": expansion,
-    "pe.embed_final_texts": expanded_embeddings,
-    "pe_sft.train_on_best_samples": tuning,
-    "pe_sft.write_tuned_texts": tuned_texts,
-    "pe_sft.embed_final_texts": lambda given: (given.read(tuned_texts(given)[0].texts),),
+    "pe.write_random_texts": _random_texts,
+    "pe.vary_survivors": _variations,
+    "pe.embed_texts": _population_embeddings,
+    "pe.look_ahead": _looked_ahead,
+    "pe.embed_lookahead": _lookahead_embeddings,
+    "pe.expand_seeds": _expansion,
+    "pe.embed_final_texts": _expanded_embeddings,
+    "pe_sft.train_on_best_samples": _tuning,
+    "pe_sft.write_tuned_texts": _tuned_texts,
+    "pe_sft.embed_final_texts": lambda given: (given.read(_tuned_texts(given)[0].texts),),
     "dp_sgd_generation.start_weights": nothing,
     "dp_sgd_generation.tokenise_behind_classes": nothing,
-    "dp_sgd_generation.train_privately": private_training,
+    "dp_sgd_generation.train_privately": _private_training,
     "dp_sgd_generation.write_adapter": nothing,
-    "dp_sgd_generation.write_class_texts": class_texts,
-    "dp_sgd_generation.embed_final_texts": lambda given: (given.read(class_texts(given)[0].texts),),
+    "dp_sgd_generation.write_class_texts": _class_texts,
+    "dp_sgd_generation.embed_final_texts": lambda given: (given.read(_class_texts(given)[0].texts),),
     "flexible.start_weights": nothing,
     "flexible.open_flexible_ledger": nothing,
     "flexible.tokenise_behind_codes": nothing,
-    "flexible.train_strong_silos": silo_training,
+    "flexible.train_strong_silos": _silo_training,
     "flexible.write_adapter": nothing,
-    "flexible.write_by_profile": profiled_texts,
-    "flexible.embed_candidates": lambda given: (given.read(flexible(given).candidates),),
+    "flexible.write_by_profile": _profiled_texts,
+    "flexible.embed_candidates": lambda given: (given.read(_flexible(given).candidates),),
 }
