@@ -22,12 +22,9 @@ from kedro.framework.startup import ProjectMetadata
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from fedtext.pipelines.compare.plans import plans_of
-from fedtext.planning.wording import plan_page
 from fedtext.system.errors import did_you_mean
 from fedtext.system.refusal import RunRefusedError, explanation
 from fedtext.wiring.config import ProjectConfigLoader, active_data_root, loader_for
-from fedtext.wiring.planning import paces_of
 from fedtext.wiring.session import check_pipelines
 
 NAME_AND_VALUE = re.compile(r"\s*[\w.\-]+\s*=")
@@ -117,15 +114,22 @@ def print_plan(
 
     Nothing private is read, and no model has to be here.
     """
+    from fedtext.pipelines.compare.plans import plans_of  # here: other commands need none of it
+    from fedtext.planning.wording import plan_page
+    from fedtext.wiring.hooks.preflight import check_names
+    from fedtext.wiring.planning import paces_of
+
     try:
         loader = loader_for(env, params, conf_source)
         check_pipelines(names := list(pipelines) or ["__default__"])
+        check_names(params)
         paces = paces_of(loader, measures=True)
-        click.echo("\n".join(plan_page(plan) for name in names for plan in plans_of(name, loader, paces)))
+        for plan in (plan for name in names for plan in plans_of(name, loader, paces)):
+            click.echo(plan_page(plan))
     except Exception as error:
-        if isinstance(error, RunRefusedError) or (said := explanation(error, active_data_root())) is None:
+        if isinstance(error, RunRefusedError) or (refusal := explanation(error, active_data_root())) is None:
             raise
-        raise RunRefusedError(said) from error
+        raise refusal from error
     finally:
         ProjectConfigLoader.active = None
 

@@ -17,6 +17,7 @@ from fedtext.corpora.table import USUAL
 from fedtext.params import Parameters
 from fedtext.params.compare import Compare
 from fedtext.params.corpus import Corpus
+from fedtext.params.plan import Planning
 from fedtext.pipeline_registry import algorithms
 from tests.contracts.test_pipelines import registered
 from tests.parameters import BASE, HOMES, conf_base, parameters
@@ -40,7 +41,8 @@ def below(kind: type[Parameters]) -> Iterator[type[Parameters]]:
 def groups() -> dict[str, type[Parameters]]:
     """The groups that nodes are given whole, by name, as Kedro finds and validates them."""
     types = TypeExtractor(registered()).extract_types_from_pipelines()
-    return {name: kind for name, kind in types.items() if isinstance(kind, type) and issubclass(kind, Parameters)}
+    found = {name: kind for name, kind in types.items() if isinstance(kind, type) and issubclass(kind, Parameters)}
+    return found | {"plan": Planning}  # of the command `kedro plan`, which is no node
 
 
 def parts(kind: Any) -> Iterator[type[Parameters]]:

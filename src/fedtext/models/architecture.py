@@ -125,7 +125,9 @@ def architecture_of(source: str) -> Architecture:
     if name not in KNOWN:
         raise MissingFileError(
             f"the architecture of '{source}' is not known before its files are here: download its {CONFIG} "
-            f"(`hf download {name} {CONFIG}`), or name a directory"
+            f"(`hf download {name} {CONFIG}`), or name a directory",
+            code="architecture-not-known",
+            value=source,
         )
     kind, differing = KNOWN[name]
     return Architecture(source, AutoConfig.for_model(kind, **differing), read=False)

@@ -55,7 +55,7 @@ class Step:
     Attributes:
         node: The node's name.
         stage: The stage that it belongs to, in words.
-        seconds: Its time.
+        seconds: Its time; 0 where it does not fit, for nothing can be measured there.
         memory: Its bytes at the peak.
         disk: Bytes that it leaves.
         texts: Texts that it writes.
@@ -195,7 +195,7 @@ def planned_step(
     return Step(
         node=task.node,
         stage=task.stage,
-        seconds=sum(paces.seconds(work, known) for work, known in here),
+        seconds=sum(paces.seconds(work, known) for work, known in here) if largest <= device.memory else 0.0,
         memory=largest,
         disk=sum(adapter_bytes(work, known) for work, known in here if work.kind == Kind.TRAINING)
         + sum(text_bytes(work, embedding) for work in task.works),

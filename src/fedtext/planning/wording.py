@@ -26,14 +26,15 @@ def plan_line(plan: Plan) -> str:
         f"{gigabytes(plan.disk)} of disk",
         _when(plan),
     ]
-    short = f"; {len(plan.misfits)} of its steps do not fit here" if plan.misfits else ""
+    short = "; not all of it fits here" if plan.misfits else ""
     return f"the plan: {', '.join(parts)}{short}"
 
 
 def _when(plan: Plan) -> str:
     if math.isnan(plan.seconds):
         return f"on {plan.device.name}, whose time `kedro plan` measures"
-    return f"about {duration(plan.seconds)} on {plan.device.name}"
+    fitting = " for what fits" if plan.misfits else ""
+    return f"about {duration(plan.seconds)}{fitting} on {plan.device.name}"
 
 
 def plan_page(plan: Plan) -> str:
@@ -96,12 +97,13 @@ def _cells(step: Step) -> list[str]:
     texts = f"{step.texts:,}{f' ({step.served:,} by a server)' if step.served else ''}" if step.texts else ""
     memory = gigabytes(step.memory) if step.memory else ""
     disk = gigabytes(step.disk) if step.disk else ""
-    return [texts, _short(step.tokens) if step.tokens else "", memory, disk, duration(step.seconds)]
+    when = "does not fit" if step.remedy else duration(step.seconds)
+    return [texts, _short(step.tokens) if step.tokens else "", memory, disk, when]
 
 
 def _assumptions(plan: Plan) -> Iterator[str]:
-    yield "- A text is written as long as `max_new_tokens` allows."
-    yield "- A sample has the share `plan.filled` of `chunking.length`; a client has `plan.samples` samples."
+    yield "- A sample has the share `plan.filled` of `chunking.length`, and a written one of `max_new_tokens`."
+    yield "- A client has `plan.samples` samples. Lists and answers are as long as `max_new_tokens` allows."
     yield f"- Times are {plan.device.name}'s, measured for a few seconds with a part of each model."
     yield "- A server's time is not known, nor that of steps that use no model."
     if not plan.counted:

@@ -161,7 +161,11 @@ class Planner:
             return {name: SimpleNamespace(dim=0 if known is None else sizes_of(known).hidden, identity=name)}
         node = next((one for one in self.graph.nodes if name in one.outputs), None)
         if node is None:
-            raise RunRefusedError(f"{self.job} is a part of a run, and '{name}' comes from before it: plan the whole")
+            raise RunRefusedError(
+                f"{self.job} is a part of a run, and '{name}' comes from before it: plan the whole job",
+                code="plan-of-a-part",
+                value=name,
+            )
         if Tag.COUNT in node.tags and any(map(is_private_name, node.inputs)):
             self._check_public(node)
             return {name: self._silo_units(node) if name == SILOS else self._clients(node)}
@@ -221,7 +225,9 @@ class Planner:
         if known is None:
             raise RunRefusedError(
                 f"{node.name} trains a model that a server keeps: name a directory or a Hugging Face id, --params "
-                "models.generator=..."
+                "models.generator=...",
+                code="plan-of-a-served-model",
+                parameter="models.generator",
             )
         group = STARTS[node.name]
         lora = None if group is None else self._value(f"params:{group}").lora
@@ -231,7 +237,12 @@ class Planner:
     def _check_public(self, node: Node) -> None:
         private = any(map(is_private_name, (*node.inputs, *node.outputs)))
         if private and not corpus_is_public(self.loader.parameters):
-            raise RunRefusedError(f"a plan reads nothing private, and {node.name} would")
+            raise RunRefusedError(
+                f"a plan reads nothing private, and {node.name} would: declare how many units are enrolled, --params "
+                "privacy.population=NUMBER",
+                code="plan-would-read-private",
+                parameter="privacy.population",
+            )
 
 
 def _is_model(kind: str) -> bool:

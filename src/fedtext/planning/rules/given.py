@@ -67,9 +67,17 @@ class Given:
         return round(self.population.test * self.params("plan", Planning).samples)
 
     def written(
-        self, prompts: float, responses: int, sampler: Sampler, *, within: str, shown: int = SHOTS, model: str = ""
+        self,
+        prompts: float,
+        responses: int,
+        sampler: Sampler,
+        *,
+        within: str,
+        shown: int = SHOTS,
+        model: str = "",
+        whole: bool = False,
     ) -> Work:
-        """Return the writing of `responses` texts for each prompt, each as long as it may be.
+        """Return the writing of `responses` texts for each prompt.
 
         Args:
             prompts: Number of prompts.
@@ -78,13 +86,15 @@ class Given:
             within: The group of parameters that the sampler belongs to.
             shown: Texts that a prompt shows, if the sampler's shows any.
             model: The model, if the node is given several.
+            whole: Whether a text is as long as it may be, as a list and an answer are; else as full as a sample.
         """
+        filled = 1.0 if whole else self.params("plan", Planning).filled
         prompt = REQUEST + (shown * (self.tokens + HEADING) if sampler.shows_examples else 0)
         texts = math.ceil(prompts * responses)
         at_once = max(min(sampler.batch_size, texts), 1)
         return Work(
             Kind.WRITING,
-            tokens=texts * sampler.max_new_tokens,
+            tokens=texts * sampler.max_new_tokens * filled,
             at_once=at_once,
             row=prompt / responses + sampler.max_new_tokens,
             texts=texts,

@@ -44,7 +44,9 @@ def _general_text(given: Given) -> tuple[Work, ...]:
     texts = kinds * own.texts * described.texts.oversample
     at, role = "pretrain.general.described", "generator"
     return (
-        given.written(kinds * described.topics.lists, 1, described.topics.sampler, within=at, shown=0, model=role),
+        given.written(
+            kinds * described.topics.lists, 1, described.topics.sampler, within=at, shown=0, model=role, whole=True
+        ),
         given.written(texts, 1, described.texts.sampler, within=at, shown=0, model=role),
         given.read(texts, model="encoder"),
     )

@@ -32,12 +32,12 @@ def _pair_tokens(given: Given) -> float:
 
 def _calibration(given: Given) -> tuple[Work, ...]:
     own = _annotation(given)
-    return (given.written(own.public_questions, 2, own.sampler, within="annotation", shown=0),)
+    return (given.written(own.public_questions, 2, own.sampler, within="annotation", shown=0, whole=True),)
 
 
 def _answers_to_annotators(given: Given) -> tuple[Work, ...]:
     own = _annotation(given)
-    return (given.written(own.annotators * QUESTIONS, 2, own.sampler, within="annotation", shown=0),)
+    return (given.written(own.annotators * QUESTIONS, 2, own.sampler, within="annotation", shown=0, whole=True),)
 
 
 def _private_pairs(given: Given) -> tuple[Work, ...]:
@@ -50,7 +50,7 @@ def _held_out_pairs(given: Given) -> tuple[Work, ...]:
 
 def _answers(given: Given) -> tuple[Work, ...]:
     own = _dpprefsyn(given)
-    return (given.written(own.prompts, own.answers, own.sampler, within="dpprefsyn", shown=0),)
+    return (given.written(own.prompts, own.answers, own.sampler, within="dpprefsyn", shown=0, whole=True),)
 
 
 def _answer_embeddings(given: Given) -> tuple[Work, ...]:
@@ -76,7 +76,7 @@ def _rewarded(given: Given) -> tuple[Work, ...]:
     prompts = reinforced.steps * reinforced.prompts_per_step
     row = _pair_tokens(given)
     written = given.written(
-        prompts, reinforced.completions, own.sampler, within="dpprefsyn", shown=0, model="generator"
+        prompts, reinforced.completions, own.sampler, within="dpprefsyn", shown=0, whole=True, model="generator"
     )
     texts = prompts * reinforced.completions
     training = Work(
@@ -116,13 +116,13 @@ def _preferring(given: Given) -> tuple[Work, ...]:
 
 def _held_out_answers(given: Given) -> tuple[Work, ...]:
     own = _policies(given)
-    return (given.written(own.prompts, 1, own.sampler, within="policies", shown=0),)
+    return (given.written(own.prompts, 1, own.sampler, within="policies", shown=0, whole=True),)
 
 
 def _verdicts(given: Given) -> tuple[Work, ...]:
     own = _policies(given)
     asked = 2 * own.prompts * (1 + len(own.controls))  # in both orders, of the policy and its controls
-    return (given.written(asked, 1, own.verdicts, within="policies", shown=0),)
+    return (given.written(asked, 1, own.verdicts, within="policies", shown=0, whole=True),)
 
 
 def _margins(given: Given) -> tuple[Work, ...]:

@@ -7,6 +7,7 @@ from fedtext.params.described import Described
 from fedtext.params.evaluation import Classification, Evaluation
 from fedtext.params.federated import DpFedavg, DpFtrl, LocalTraining
 from fedtext.params.generation import prompts_for
+from fedtext.params.plan import Planning
 from fedtext.params.training import CausalTraining
 from fedtext.planning.rules.given import Given, Rule, nothing, private, trained
 from fedtext.planning.work import Work
@@ -14,7 +15,9 @@ from fedtext.planning.work import Work
 
 def _topics(given: Given) -> tuple[Work, ...]:
     own = given.params("described", Described).topics
-    return (given.written(own.lists, 1, own.sampler, within="described.topics", shown=0, model="describer"),)
+    return (
+        given.written(own.lists, 1, own.sampler, within="described.topics", shown=0, model="describer", whole=True),
+    )
 
 
 def _described_texts(given: Given) -> tuple[Work, ...]:
@@ -26,7 +29,8 @@ def _described_texts(given: Given) -> tuple[Work, ...]:
 
 def _public_embeddings(given: Given) -> tuple[Work, ...]:
     corpus = given.params("corpus", Corpus)
-    return (given.read(corpus.public_samples or corpus.public_texts),)
+    samples = corpus.public_texts * given.params("plan", Planning).samples
+    return (given.read(min(corpus.public_samples or samples, samples)),)
 
 
 def _federated(given: Given, local: LocalTraining, asked: float, *, within: str) -> tuple[Work, ...]:
