@@ -10,11 +10,13 @@ import pytest
 from fedtext.algorithms.pe.plan import planned_ledger as pe_ledger
 from fedtext.algorithms.popri.plan import planned_ledger
 from fedtext.federation.units import Population
+from fedtext.models.architecture import architecture_of
 from fedtext.params.pe import Pe
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.planning.pace import Paces
 from fedtext.planning.plan import Plan
+from fedtext.planning.sizes import sizes_of
 from fedtext.planning.wording import plan_line, plan_page
 from fedtext.wiring.config import active_loader
 from fedtext.wiring.planning import line_of_run, plan_of
@@ -53,9 +55,9 @@ def test_models_without_files_are_planned_and_what_does_not_fit_names_a_paramete
     assert "\u03b5 = " in page
 
 
-def test_adapters_are_as_large_as_the_training_s() -> None:
+def test_a_trained_model_is_as_large_as_it_is() -> None:
     plan = planned("dp_fedavg", **DECLARED)
-    assert plan.ledgers[0].signals[0].numbers == 1_312_000 or plan.ledgers[0].signals[0].numbers > 10**6
+    assert plan.ledgers[0].signals[0].numbers == sizes_of(architecture_of("bundled:on_device")).weights
 
 
 @pytest.mark.parametrize("job", ["wasp", "zero_shot", "pe_sft", "dp_sgd_generation", "dpprefsyn"])
@@ -67,7 +69,7 @@ def test_every_kind_of_job_is_planned(job: str) -> None:
 
 
 def test_a_population_that_is_not_declared_is_refused_before_anything_is_read() -> None:
-    with refuses("population-not-declared"):
+    with refuses("population-not-set"):
         planned("popri", **PRIVATE)
 
 
@@ -76,6 +78,6 @@ def test_a_run_says_its_plan_in_one_line() -> None:
     population = Population.declared(4000, validation_share=0.1, test_share=0.15)
     line = line_of_run(graph, active_loader(), {"population": population})
     assert line is not None
-    assert "1 release at \u03b5 = 1" in line
+    assert "1 release at \u03b5 = 1, 2 releases of test clients' text at \u03b5 = 1, " in line
     assert plan_line(planned("popri", **DECLARED)).split(",")[0] in line
     assert line_of_run(registered()["docstrings"], active_loader(), {}) is None

@@ -16,10 +16,8 @@ THOUSAND, MILLION = 10**3, 10**6
 
 def plan_line(plan: Plan) -> str:
     """Return the plan in one line."""
-    epsilon = "".join(f" at ε = {one.spent():.3g}" for one in map(_planned, plan.ledgers[:1]) if one.releases)
-    releases = sum(len(ledger.planned or ()) for ledger in plan.ledgers)
     parts = [
-        f"{_count(releases, 'release')}{epsilon}",
+        *map(_released, plan.ledgers),
         f"{_count(plan.texts, 'text')} to be written",
         f"{_short(plan.tokens)} tokens",
         f"{gigabytes(plan.memory)} of memory",
@@ -28,6 +26,15 @@ def plan_line(plan: Plan) -> str:
     ]
     short = "; not all of it fits here" if plan.misfits else ""
     return f"the plan: {', '.join(parts)}{short}"
+
+
+def _released(ledger: Ledger) -> str:
+    """Return the number and the cost of a ledger's planned releases."""
+    planned = ledger.planned or ()
+    whose = " of test clients' text" if ledger.part == "test" else ""
+    if not planned:
+        return f"no release{whose}"
+    return f"{_count(len(planned), 'release')}{whose} at ε = {_planned(ledger).spent():.3g}"
 
 
 def _when(plan: Plan) -> str:

@@ -84,7 +84,7 @@ class Planner:
             RunRefusedError: Parameters are wrong, or the population of a private corpus is not declared.
             FedtextError: A planned release does not fit the budget, or an architecture is not known.
         """
-        ledgers = tuple(self._ledgers())
+        ledgers = tuple(sorted(self._ledgers(), key=lambda ledger: ledger.part == "test"))
         steps = list(self._steps())
         if any(ledger.signals for ledger in ledgers):
             steps.append(message_step(ledgers, self.paces, "releases"))

@@ -71,6 +71,11 @@ def _variations(given: Given) -> tuple[Work, ...]:
     return _varied(given, own.survivors * share, own.variations)
 
 
+def _last_variations(given: Given) -> tuple[Work, ...]:
+    own = _pe(given)
+    return _varied(given, own.survivors, own.variations)
+
+
 def _looked_ahead(given: Given) -> tuple[Work, ...]:
     own = _pe(given)
     return _varied(given, own.population, own.lookahead)
@@ -167,6 +172,7 @@ RULES: dict[str, Rule] = {
     "embed_validation_samples": lambda given: (given.read(given.test_samples),),
     "pe.write_random_texts": _random_texts,
     "pe.vary_survivors": _variations,
+    "pe.vary_last_survivors": _last_variations,
     "pe.embed_texts": _population_embeddings,
     "pe.look_ahead": _looked_ahead,
     "pe.embed_lookahead": _lookahead_embeddings,
