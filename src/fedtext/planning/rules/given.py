@@ -11,13 +11,13 @@ from fedtext.federation.units import Population
 from fedtext.generation.prompt_forms import SHOTS
 from fedtext.params import Parameters
 from fedtext.params.corpus import Chunking
-from fedtext.params.generation import Sampler
+from fedtext.params.generation import PROMPT_NAMES, Sampler
 from fedtext.params.plan import Planning
 from fedtext.params.training import CausalTraining, Lora, PreferenceTraining
 from fedtext.planning.work import Kind, Work
 
 P = TypeVar("P", bound=Parameters)
-HEADING, REQUEST = 8, 40  # tokens around each text that a prompt shows, and of all else that it says
+HEADING, REQUEST, PAGE = 8, 40, 10  # tokens around each text that a prompt shows, of all else that it says, of a page
 TEXTS_AT_ONCE = 8  # texts that are embedded or scored side by side
 
 
@@ -89,7 +89,8 @@ class Given:
             whole: Whether a text is as long as it may be, as a list and an answer are; else as full as a sample.
         """
         filled = 1.0 if whole else self.params("plan", Planning).filled
-        prompt = REQUEST + (shown * (self.tokens + HEADING) if sampler.shows_examples else 0)
+        said = REQUEST if sampler.prompt in PROMPT_NAMES else PAGE
+        prompt = said + (shown * (self.tokens + HEADING) if sampler.shows_examples else 0)
         texts = math.ceil(prompts * responses)
         at_once = max(min(sampler.batch_size, texts), 1)
         return Work(
