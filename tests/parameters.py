@@ -37,6 +37,7 @@ from fedtext.params.labelled import Fusegen, LabelledWriting, ZeroShot
 from fedtext.params.largefedbench import Export, LargeFedBench, Release, Splitting
 from fedtext.params.pe import Pe
 from fedtext.params.pe_sft import PeSft
+from fedtext.params.plan import Planning
 from fedtext.params.policies import Membership, Policies
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
@@ -86,6 +87,7 @@ HOMES: dict[type[Parameters], str] = {
     Partition: "partition",
     Pe: "pe",
     PeSft: "pe_sft",
+    Planning: "plan",
     Policies: "policies",
     Popri: "popri",
     Pretraining: "pretrain",

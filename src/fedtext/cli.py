@@ -118,9 +118,44 @@ class MlflowCommands(click.Group):
 
 leave_out_commands(PACKAGE)
 run = _command()
-cli = click.Group(
-    name=PACKAGE, commands={"run": run, "mlflow": MlflowCommands(help="MLflow's records of runs.", commands={"ui": ui})}
-)
+PLANNED = ("env", "pipelines", "params", "conf_source", "config")  # options of `kedro run` that a plan reads
+
+
+def _plan_command() -> click.Command:
+    """Return `kedro plan`, which takes the options of `kedro run` that decide what is run."""
+    options = [option for option in run.params if option.name in PLANNED]
+    return click.Command("plan", params=options, callback=print_plan, help=str(print_plan.__doc__).partition("\n")[0])
+
+
+def print_plan(
+    env: str | None, pipelines: list[str], params: dict[str, Any], conf_source: str | None, **_: Any
+) -> None:
+    """Say what `kedro run` with these options would release, write and take here, and what would not fit.
+
+    Nothing private is read, and no model has to be here.
+    """
+    from fedtext.pipelines.compare.plans import plans_of  # here: other commands need none of it
+    from fedtext.planning.wording import plan_page
+    from fedtext.wiring.hooks.preflight import check_names
+    from fedtext.wiring.planning import paces_of
+
+    try:
+        loader = loader_for(env, params, conf_source)
+        check_pipelines(names := list(pipelines) or ["__default__"])
+        check_names(params)
+        paces = paces_of(loader, measures=True)
+        for plan in (plan for name in names for plan in plans_of(name, loader, paces)):
+            click.echo(plan_page(plan))
+    except Exception as error:
+        if isinstance(error, RunRefusedError) or (refusal := explanation(error, active_data_root())) is None:
+            raise
+        raise refusal from error
+    finally:
+        ProjectConfigLoader.active = None
+
+
+mlflow = MlflowCommands(help="MLflow's records of runs.", commands={"ui": ui})
+cli = click.Group(name=PACKAGE, commands={"run": run, "plan": _plan_command(), "mlflow": mlflow})
 
 
 class BeforeViz:

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from fedtext.datasets.atomic import StorageError
 from fedtext.datasets.models import PublicModelDataset
 from fedtext.models import fit
+from fedtext.models.architecture import Architecture
 from fedtext.models.endpoint import ENDPOINT, Endpoint
 from fedtext.models.language_model import place_of
 from fedtext.models.source import SHIPPED, TOKENIZER_FILES, check_tokenizer_files, fetch, fetch_tokenizer
@@ -121,6 +122,11 @@ class GeneratorDataset(PublicModelDataset):
     def context(self) -> int | None:
         """The largest number of tokens that the model reads at once; None for a server."""
         return super().context if self._endpoint is None else None
+
+    @property
+    def architecture(self) -> Architecture | None:
+        """What the model is built like; None for a server."""
+        return super().architecture if self._endpoint is None else None
 
     @property
     def is_server(self) -> bool:

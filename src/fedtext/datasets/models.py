@@ -17,6 +17,7 @@ from kedro.io import AbstractDataset
 
 from fedtext.datasets.atomic import StorageError
 from fedtext.models import fit
+from fedtext.models.architecture import Architecture, architecture_of
 from fedtext.models.language_model import place_of
 from fedtext.models.reading_limits import Beyond, validate_script
 from fedtext.models.source import SHIPPED, check_model_files, context_of, fetch, model_identity
@@ -71,6 +72,15 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
     def context(self) -> int | None:
         """The largest number of tokens that a local model reads at once; None if unknown or unlimited."""
         return context_of(self._place, self.kind, self.instead)
+
+    @property
+    def architecture(self) -> Architecture | None:
+        """What the model is built like, known without its weights; None if it does not compute here.
+
+        Raises:
+            MissingFileError: It is not known.
+        """
+        return architecture_of(self._source)
 
     def _exists(self) -> bool:
         """Return True, so that a missing model gives its own error when it is loaded."""
@@ -169,6 +179,11 @@ class TaggerDataset(PublicModelDataset):
     def identity(self) -> Path | str:
         """Return the file of the rules, or the classifier's content or commit."""
         return Path(self._place) if self._source == RULES else super().identity()
+
+    @property
+    def architecture(self) -> Architecture | None:
+        """What the classifier is built like; None for rules."""
+        return None if self._source == RULES else super().architecture
 
     def _exists(self) -> bool:
         return self._source == RULES or super()._exists()

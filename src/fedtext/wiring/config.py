@@ -460,7 +460,7 @@ def is_private_name(name: str) -> bool:
     return name.rpartition(".")[2].startswith("private_")
 
 
-def loader_for(env: str | None, parameters: dict[str, Any]) -> ProjectConfigLoader:
+def loader_for(env: str | None, parameters: dict[str, Any], conf_source: str | None = None) -> ProjectConfigLoader:
     """Return the loader that a session with these options would make; it becomes the active one."""
     from kedro.framework.project import PACKAGE_NAME
 
@@ -473,7 +473,7 @@ def loader_for(env: str | None, parameters: dict[str, Any]) -> ProjectConfigLoad
             value=str(Path.cwd()),
         )
     return ProjectConfigLoader(
-        conf_source=str(Path(project) / settings.CONF_SOURCE),
+        conf_source=conf_source or str(Path(project) / settings.CONF_SOURCE),
         env=env or os.environ.get("KEDRO_ENV"),
         runtime_params=parameters,
         **settings.CONFIG_LOADER_ARGS,

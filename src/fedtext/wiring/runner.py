@@ -44,6 +44,7 @@ from fedtext.wiring.engine import declared_engine
 from fedtext.wiring.guard import Guard
 from fedtext.wiring.guard.catalog import dataset_classes, entry, place
 from fedtext.wiring.made_with import facts_in, report_facts
+from fedtext.wiring.planning import line_of_run
 from fedtext.wiring.stages import Clock, in_order, stages
 from fedtext.wiring.trial import check_servers
 from fedtext.wiring.unit_identity import RECORDS, unit_rules, units_known_by
@@ -165,6 +166,7 @@ class ResumableRunner(SequentialRunner):
                         account.validate_plan(ledger)
                 if Tag.BUDGET in node.tags and node.name in ran:
                     _announce_signal(_ledgers(node, catalog))
+                    _announce_plan(pipeline, node, catalog)
                 readers.subtract(node.inputs)
                 for name in (set(node.inputs) | set(node.outputs)) - kept:
                     if readers[name] < 1:
@@ -258,6 +260,14 @@ def _announce_signal(ledgers: Sequence[Ledger]) -> None:
             LOG.warning("%s", line)
         else:
             echo(line)
+
+
+def _announce_plan(pipeline: Pipeline, node: Node, catalog: CatalogProtocol[Any, Any]) -> None:
+    """Print what the run will write and take, as soon as its first ledger is open."""
+    names = [name for name in (*node.inputs, *node.outputs) if "population" in name or "ledger" in name]
+    first = next(one for one in in_order(pipeline) if Tag.BUDGET in one.tags)
+    if node is first and (line := line_of_run(pipeline, active_loader(), {name: catalog.load(name) for name in names})):
+        echo(line)
 
 
 def _record_people(account: DataSetBudget, node: Node, catalog: CatalogProtocol[Any, Any], *, anew: bool) -> bool:

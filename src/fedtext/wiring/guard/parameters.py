@@ -65,11 +65,11 @@ def named_files(parameters: Mapping[str, Any]) -> dict[str, Path]:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Yield every string in a parameter's value."""
+    """Yield every string in a parameter's value, and the names of the parameters in a group."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list | tuple):
-        for inner in value.values() if isinstance(value, Mapping) else value:
+        for inner in [*value.keys(), *value.values()] if isinstance(value, Mapping) else value:
             yield from texts(inner)
 
 
