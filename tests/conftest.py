@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import gc
-import io
-import pickle
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import IO
 
 import pytest
 from beartype import BeartypeConf, beartype
 from hypothesis import settings
 from jaxtyping import install_import_hook
-from omegaconf import OmegaConf
 
 from tests.cpu_seconds import CpuSeconds
+from tests.once import (
+    docstrings_are_parsed_once,
+    files_are_parsed_once,
+    patterns_are_compiled_once,
+    sources_are_parsed_once,
+)
 from tests.sampled import leave_to_the_night
+
+__all__ = [
+    "docstrings_are_parsed_once",
+    "files_are_parsed_once",
+    "patterns_are_compiled_once",
+    "sources_are_parsed_once",
+]
 
 STATE = "FEDTEXT_STATE"  # fedtext.system.folders; nothing of the package may be imported before the checks are in place
 SOURCE = Path(__file__).parents[1] / "src" / "fedtext"
@@ -81,52 +89,6 @@ def registry_of_the_test(tmp_path_factory: pytest.TempPathFactory, monkeypatch: 
     folder = tmp_path_factory.mktemp("state")
     monkeypatch.setenv(STATE, str(folder))
     return folder
-
-
-@pytest.fixture(scope="session", autouse=True)
-def files_are_parsed_once() -> Iterator[None]:
-    """Parse the same YAML once in a process: that is half of a command's start, and hundreds start."""
-    parse, known = OmegaConf.load, dict[str, bytes]()
-
-    def load(file: str | Path | IO[str]) -> object:
-        words = Path(file).read_text("utf-8") if isinstance(file, str | Path) else file.read()
-        if words not in known:
-            known[words] = pickle.dumps(parse(io.StringIO(words)))
-        return pickle.loads(known[words])
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(OmegaConf, "load", load)
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def sources_are_parsed_once() -> Iterator[None]:
-    """Parse a module of the same source once: a test that changes code makes the process forget all code."""
-    from fedtext.resuming import source_digest  # once the checks of arrays are in place
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(source_digest, "_parsed", cache(source_digest._parsed))
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def docstrings_are_parsed_once() -> Iterator[None]:
-    """Parse the docstrings of an unchanged file once: a job reads the whole library, and dozens run in a process."""
-    from fedtext.corpora import docstrings  # once the checks of arrays are in place
-
-    known = dict[tuple[Path, Path, int, int], list[docstrings.Docstring]]()
-    parse = docstrings.parse_file
-
-    def parse_once(path: Path, root: Path) -> list[docstrings.Docstring]:
-        stat = path.stat()
-        key = (path, root, stat.st_mtime_ns, stat.st_size)
-        if key not in known:
-            known[key] = list(parse(path, root))
-        return known[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(docstrings, "parse_file", parse_once)
-        yield
 
 
 @pytest.fixture

@@ -15,15 +15,20 @@ import pandas as pd
 import pytest
 
 from fedtext.privacy.history import release_history
-from tests.end_to_end.conftest import LOG, ROOT, command, digests, env, kedro, params
+from tests.end_to_end.conftest import LOG, ROOT, TINY, command, digests, env, kedro, params
 
-QUICK_KILLS, NIGHTLY_KILLS = 1, 25
+KILLS = 25
+
+
+def main_job(root: Path) -> list[str]:
+    """The command of the shared run, into another data root."""
+    return command("run", "--env", "tiny", "--params", params(data_root=root, **TINY))
 
 
 def run_with_kills(root: Path, kills: int, seed: int) -> int:
     """Start the job again and again, killing it at random moments; returns how many kills hit a living process."""
     rng = random.Random(seed)
-    arguments = command("run", "--env", "tiny", "--params", params(data_root=root, privacy__noise_seed=7))
+    arguments = main_job(root)
     hit = 0
     for _ in range(kills):
         process = subprocess.Popen(arguments, cwd=ROOT, env=env(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -39,11 +44,31 @@ def run_with_kills(root: Path, kills: int, seed: int) -> int:
     return hit
 
 
-@pytest.mark.parametrize("kills", [QUICK_KILLS, pytest.param(NIGHTLY_KILLS, marks=pytest.mark.slow)])
-def test_killed_runs_end_in_the_same_bytes(tiny_run: Path, tmp_path: Path, kills: int) -> None:
+@pytest.mark.slow
+def test_killed_runs_end_in_the_same_bytes(tiny_run: Path, tmp_path: Path) -> None:
     root = tmp_path / "killed"
-    assert run_with_kills(root, kills, seed=kills) >= min(kills, 2)
-    assert digests(root) == digests(tiny_run)
+    assert run_with_kills(root, KILLS, seed=KILLS) >= 2
+    is_the_same(root, tiny_run)
+
+
+def test_a_kill_after_the_release_and_one_after_training_end_in_the_same_bytes(tiny_run: Path, tmp_path: Path) -> None:
+    """Of a whole job the release and a trained round are gone; the night kills jobs from their start on."""
+    root = shutil.copytree(tiny_run, tmp_path / "killed")
+    released = root / "05_model_input" / "popri" / "released_mean.safetensors"
+    trained = root / "06_models" / "popri" / "round_02"
+    released.unlink()
+    shutil.rmtree(trained)
+    for made in (released, trained):
+        assert run_killed_at(main_job(root), made), f"it ended before there was a {made}"
+    done = subprocess.run(main_job(root), cwd=ROOT, env=env(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    is_the_same(root, tiny_run)
+    assert len(release_history(root)) == len(release_history(tiny_run)) == 1
+
+
+def is_the_same(root: Path, whole: Path) -> None:
+    """Every file is the one of the run that nobody killed, and one release is charged."""
+    assert digests(root) == digests(whole)
     ledger = json.loads((root / "05_model_input" / "popri" / "ledger.json").read_text())
     assert len(ledger["releases"]) == 1
 
@@ -52,7 +77,7 @@ def test_killed_runs_end_in_the_same_bytes(tiny_run: Path, tmp_path: Path, kills
 def test_more_texts_are_written_by_the_rounds_that_are_there(tiny_run: Path, tmp_path: Path) -> None:
     root = shutil.copytree(tiny_run, tmp_path / "more")
     (root / LOG).unlink()
-    wanted = params(data_root=root, privacy__noise_seed=7, popri__synthetic_texts=70)
+    wanted = params(data_root=root, **(TINY | {"popri__synthetic_texts": 70}))
     done = kedro("run", "--env", "tiny", "--params", wanted)
     assert done.returncode == 0, done.stderr[-3000:]
     ran = set(re.findall(r"Node \d+ of \d+, (\S+):", (root / LOG).read_text()))
