@@ -47,12 +47,14 @@ def _modules() -> list[str]:
 
 
 install_import_hook(_modules(), "tests.conftest.tower")
-settings.register_profile("fedtext", deadline=None)  # a busy machine is no fault of an example
-settings.load_profile("fedtext")
+# A busy machine is no fault of an example. Who asks for fewer or more examples than these says so at the test.
+settings.register_profile("commit", deadline=None, max_examples=30)
+settings.register_profile("night", deadline=None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the plugin that reports the cost of tests."""
+    """Register the plugin that reports the cost of tests, and try fewer examples where slow tests are left out."""
+    settings.load_profile("commit" if "not slow" in config.getoption("markexpr") else "night")
     config.pluginmanager.register(CpuSeconds(), "cpu_seconds")
 
 

@@ -16,10 +16,8 @@ SMALL = {  # of a job whose sizes do not matter
     "popri__pool_minimum": 30,
     "corpus__public_texts": 60,
     "corpus__public_samples": 60,
-    "popri__prompts": 4,
     "evaluation__texts": 20,
     "evaluation__max_eval_samples": 20,
-    "evaluation__untuned__written": "false",
 }
 
 

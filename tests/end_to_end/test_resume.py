@@ -17,7 +17,7 @@ import pytest
 from fedtext.privacy.history import release_history
 from tests.end_to_end.conftest import LOG, ROOT, TINY, command, digests, env, kedro, params
 
-KILLS = 25
+QUICK_KILLS, NIGHTLY_KILLS = 1, 25
 
 
 def main_job(root: Path) -> list[str]:
@@ -44,31 +44,11 @@ def run_with_kills(root: Path, kills: int, seed: int) -> int:
     return hit
 
 
-@pytest.mark.slow
-def test_killed_runs_end_in_the_same_bytes(tiny_run: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [QUICK_KILLS, pytest.param(NIGHTLY_KILLS, marks=pytest.mark.slow)])
+def test_killed_runs_end_in_the_same_bytes(tiny_run: Path, tmp_path: Path, kills: int) -> None:
     root = tmp_path / "killed"
-    assert run_with_kills(root, KILLS, seed=KILLS) >= 2
-    is_the_same(root, tiny_run)
-
-
-def test_a_kill_after_the_release_and_one_after_training_end_in_the_same_bytes(tiny_run: Path, tmp_path: Path) -> None:
-    """Of a whole job the release and a trained round are gone; the night kills jobs from their start on."""
-    root = shutil.copytree(tiny_run, tmp_path / "killed")
-    released = root / "05_model_input" / "popri" / "released_mean.safetensors"
-    trained = root / "06_models" / "popri" / "round_02"
-    released.unlink()
-    shutil.rmtree(trained)
-    for made in (released, trained):
-        assert run_killed_at(main_job(root), made), f"it ended before there was a {made}"
-    done = subprocess.run(main_job(root), cwd=ROOT, env=env(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    is_the_same(root, tiny_run)
-    assert len(release_history(root)) == len(release_history(tiny_run)) == 1
-
-
-def is_the_same(root: Path, whole: Path) -> None:
-    """Every file is the one of the run that nobody killed, and one release is charged."""
-    assert digests(root) == digests(whole)
+    assert run_with_kills(root, kills, seed=kills) >= min(kills, 2)
+    assert digests(root) == digests(tiny_run)
     ledger = json.loads((root / "05_model_input" / "popri" / "ledger.json").read_text())
     assert len(ledger["releases"]) == 1
 
