@@ -100,7 +100,9 @@ class ChargedRelease:
         if not self._hidden:
             raise InputError(
                 f"{self._plan.query.name}: nothing was asked, and it is charged: ask at least once, or leave the "
-                "release out"
+                "release out",
+                code="charged-but-not-asked",
+                value=self._plan.query.name,
             )
         receipt = keyed_bytes(self._key, 16, ("receipt", *self._hidden)).hex()
         current().confirm(self._plan.release, self._plan.query.round, receipt, self._draw)
@@ -111,7 +113,11 @@ class ChargedRelease:
 
     def _noted(self, sums: Int64[np.ndarray, "*shape"], stream: tuple[str, ...]) -> tuple[str, ...]:
         if not self._open:
-            raise InputError(f"{self._plan.query.name}: noise is drawn within the release, before it is confirmed")
+            raise InputError(
+                f"{self._plan.query.name}: noise is drawn within the release, before it is confirmed",
+                code="noise-drawn-outside-release",
+                value=self._plan.query.name,
+            )
         self._hidden += (hidden := (*stream, digest(sums)))
         return hidden
 
@@ -177,6 +183,8 @@ def _charged(plan: PlannedNoise, ledger: Ledger) -> Ledger:
     if release not in ledger.releases:
         raise InputError(
             f"round {round} of '{release.name}' is charged by round 1, at the same weights, noise and clip norm, "
-            "and this ledger has no such entry: hand on the ledger that round 1 returned, or run it again"
+            "and this ledger has no such entry: hand on the ledger that round 1 returned, or run it again",
+            code="release-of-first-round-missing",
+            value=release.name,
         )
     return ledger

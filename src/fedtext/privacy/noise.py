@@ -56,7 +56,10 @@ class NoiseKey(BaseModel):
         if (self.source == "seed") != (noise_seed is not None):
             raise InputError(
                 f"the noise key comes from the {self.source}, but privacy.noise_seed is {noise_seed}: remove the data "
-                "root's private_noise_key, or declare what it was made with"
+                "root's private_noise_key, or declare what it was made with",
+                code="noise-key-contradicts-seed",
+                parameter="privacy.noise_seed",
+                value=noise_seed,
             )
 
 
@@ -105,7 +108,12 @@ def discrete_gaussian(
     """
     validate_exact_noise(stddev_on_grid)
     if size < 0:
-        raise InputError(f"noise for {size} coordinates: the size must be at least 0")
+        raise InputError(
+            f"noise for {size} coordinates: the size must be at least 0",
+            code="size-below-zero",
+            parameter="size",
+            value=size,
+        )
     stretch = min((1 << _position_bits(stddev_on_grid)) / stddev_on_grid, 2.0)
     # Size and stddev name the stream too: the same bits at two scales would reveal the noise.
     named = ("discrete gaussian", float(stddev_on_grid).hex(), str(size), *stream)
@@ -128,7 +136,10 @@ def validate_exact_noise(stddev_on_grid: float) -> None:
     if not MIN_STDDEV <= stddev_on_grid <= MAX_STDDEV:
         raise InputError(
             f"noise of {stddev_on_grid} grid points: the sampler is exact from 2^-10 to 2^40; take a larger epsilon, "
-            "fewer rounds or a smaller model"
+            "fewer rounds or a smaller model",
+            code="noise-beyond-sampler",
+            parameter="stddev_on_grid",
+            value=stddev_on_grid,
         )
 
 
@@ -157,11 +168,11 @@ def _accepted_of(
     key: NoiseKey, stddev: float, words: UInt64[np.ndarray, "trial word"], first: int, stream: tuple[str, ...]
 ) -> Int64[np.ndarray, " accepted"]:
     """Return the accepted proposals among those that `words` encode; `first` is the number of the first of them."""
-    said, uniform = words.astype(np.uint64).T
+    drawn, uniform = words.astype(np.uint64).T
     bits, one = np.uint64(_position_bits(stddev)), np.uint64(1)
-    octave_word, sign = said & np.uint64(0xFFFF), (said >> np.uint64(16)) & one
+    octave_word, sign = drawn & np.uint64(0xFFFF), (drawn >> np.uint64(16)) & one
     octave = np.bitwise_count((octave_word - one) & ~octave_word).astype(np.uint64)
-    position = (said >> np.uint64(17)) & ((one << bits) - one)
+    position = (drawn >> np.uint64(17)) & ((one << bits) - one)
     magnitude = (octave << bits) | position
     # Sixteen zero bits are the cut tail; accepting a negative zero would give zero twice its probability.
     legal = np.flatnonzero((octave_word != 0) & ((magnitude != 0) | (sign == 0)))

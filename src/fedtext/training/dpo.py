@@ -1,6 +1,7 @@
 """Preference optimisation of the generator: DPO, IPO and cDPO through TRL, on a LoRA adapter through PEFT.
 
-This is POPri's policy update (Algorithm 1, DPO step). The policy is the public base model plus the adapter `default`.
+This is POPri's policy update (Algorithm 1, DPO step). The losses are TRL's; `fedtext.training.dp_losses` has the same
+ones written out, an example at a time, for DP-SGD. The policy is the public base model plus the adapter `default`.
 The reference is the base model with the adapter off, in every round, so no second model is in memory, and the policy
 is always regularised towards the public checkpoint, never towards the last round's policy. Each round starts a fresh
 optimizer.
@@ -358,4 +359,7 @@ def _bar(label: str) -> TrainerCallback:
 def _validate_convergence(history: Sequence[dict[str, float]], label: str) -> None:
     for entry in history:
         if not math.isfinite(entry["loss"]):
-            raise InputError(f"{label}: loss {entry['loss']} at step {entry['step']:.0f}; lower the learning rate")
+            raise InputError(
+                f"{label}: loss {entry['loss']} at step {entry['step']:.0f}; lower the learning rate",
+                code="preference-loss-not-finite",
+            )
