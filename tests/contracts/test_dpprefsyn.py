@@ -46,6 +46,7 @@ def test_private_pairs_leave_by_one_node_or_not_at_all(form: str) -> None:
     assert released == ([] if form in UNLEARNED else ["dpprefsyn.learn_scorer"])
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("source", ["table", "hh", "openassistant", "tldr"])
 def test_a_private_file_has_no_exact_figure_of_held_out_pairs(source: str) -> None:
     from tests.contracts.graphs import check_registered_pipelines
@@ -91,6 +92,7 @@ def test_membership_on_a_private_file_compares_with_test_clients_that_somebody_g
     assert "evaluation.dpprefsyn.infer_membership" in {node.name for node in job.nodes}
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("env", [None, "tiny", "hub", "paper"])
 def test_every_environment_builds_and_validates(env: str | None) -> None:
     job = registered(env)

@@ -31,6 +31,7 @@ def layers(**popri: str) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("popri", [{}, {"scoring": "mean_cosine", "checkpoint": "fid_on_private_validation"}])
 def test_every_pipeline_s_layers_have_an_order(popri: dict[str, str]) -> None:
     found = layers(**popri)

@@ -197,7 +197,7 @@ def test_released_gains_and_levels_are_right_on_average_and_their_intervals_as_w
 def test_noise_that_is_not_what_was_declared_shows_in_the_intervals(wrong: float) -> None:
     """At a small epsilon noise is all there is: intervals of a wrong deviation cover too rarely, or are too wide."""
     covered, widths = [], []
-    for seed in range(80):
+    for seed in range(40):
         found = released(clients(300, seed), seed, epsilon=0.3)
         mistaken = ReleasedCounts(**{**vars(found), "noise": wrong * found.noise})
         one = mistaken.gain("synthetic", "eps0")

@@ -145,6 +145,7 @@ def test_every_row_of_a_batch_gives_the_same_bits(encoder):
         assert np.array_equal(encoder.encode(among[dropped:]), together[dropped:])
 
 
+@pytest.mark.sampled(every=5)  # of one precision one thread, of another five
 @pytest.mark.parametrize("number", [1, 2, 5])
 @pytest.mark.usefixtures("precision")
 def test_threads_and_pieces_change_nothing(encoder, threads, number):

@@ -29,11 +29,15 @@ REQUEST = "I collect proverbs. Please write a new one."
 
 
 @pytest.fixture(scope="module")
-def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed() -> None:
     try:
         metadata.distribution(smollm2.DISTRIBUTION)
     except metadata.PackageNotFoundError:
         pytest.skip(f"package {smollm2.DISTRIBUTION} is not installed")
+
+
+@pytest.fixture(scope="module")
+def directory(installed: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(smollm2.CACHE, str(tmp_path_factory.mktemp("cache")))
         return smollm2.smollm2()
@@ -111,7 +115,7 @@ def test_a_step_of_preferences_changes_nothing_but_its_adapter(
 
 
 def test_another_file_is_refused_and_leaves_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, directory: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, installed: None
 ) -> None:
     monkeypatch.setenv(smollm2.CACHE, str(tmp_path))
     monkeypatch.setattr(smollm2, "SHA256", "0" * 64)
@@ -137,7 +141,7 @@ def test_a_cache_that_is_no_directory_is_refused_with_its_remedy(
 
 
 def test_a_tokenizer_that_is_misread_is_refused_and_leaves_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, directory: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, installed: None
 ) -> None:
     """transformers 5.17 took <|im_start|> for the end of a turn: answers went on into the next one."""
     monkeypatch.setenv(smollm2.CACHE, str(tmp_path))

@@ -37,10 +37,9 @@ CONTROL = "private_counts_private"
 
 def job(corpus: dict[str, Any], **evaluation: Any) -> dict[str, Pipeline]:
     """Every registered pipeline of a corpus and these parameters of the evaluation."""
-    from fedtext.pipeline_registry import register_pipelines
+    from tests.contracts.graphs import registered
 
-    configure(corpus=corpus, evaluation=evaluation)
-    return register_pipelines()
+    return registered(corpus=corpus, evaluation=evaluation)
 
 
 FORMS: list[dict[str, Any]] = [

@@ -71,10 +71,9 @@ def test_without_classes_nothing_is_written() -> None:
 
 
 def graph(name: str, **parameters: Any) -> Any:
-    from fedtext.pipeline_registry import register_pipelines
+    from tests.contracts.graphs import registered
 
-    configure(**parameters)
-    return register_pipelines()[name]
+    return registered(**parameters)[name]
 
 
 def test_no_node_of_a_baseline_reads_private_text_but_the_evaluation_s() -> None:

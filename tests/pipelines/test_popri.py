@@ -82,6 +82,7 @@ def test_the_paper_s_checkpoint_makes_the_reported_epsilon_infinite(run_popri: R
     assert 0 <= made["popri_checkpoint"]["adapter"] <= 3
 
 
+@pytest.mark.sampled(every=4)  # of three by three the diagonal
 @pytest.mark.parametrize("scoring", ["witness_linear", "mean_cosine", "nearest_histogram"])
 @pytest.mark.parametrize("checkpoint", ["released_score", "last", "fid_on_private_validation"])
 def test_both_evaluations_read_every_adapter_s_candidates(
