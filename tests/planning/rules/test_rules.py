@@ -38,7 +38,7 @@ VARIANTS: list[dict[str, Any]] = [
         "dp_ft": {"form": "unprotected"},
         "dpprefsyn": {"alignment": "rloo"},
     },
-    {"evaluation": {"priced": True}, "policies": {"judge": "model"}, "dpprefsyn": {"alignment": "sft_dpo"}},
+    {"evaluation": {"dp": True}, "policies": {"judge": "model"}, "dpprefsyn": {"alignment": "sft_dpo"}},
 ]
 
 

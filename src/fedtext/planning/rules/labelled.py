@@ -55,7 +55,7 @@ RULES: dict[str, Rule] = {
     "wasp.embed_new_texts": _new_embeddings,
     "fusegen.write_round_texts": _fusegen_round,
     "fusegen.choose_examples": lambda given: (given.read(given.params("fusegen", Fusegen).texts / 2),),
-    "fusegen.keep_all_texts": lambda given: (given.read(given.params("fusegen", Fusegen).texts),),
+    "fusegen.keep_written_texts": lambda given: (given.read(given.params("fusegen", Fusegen).texts),),
     "zero_shot.write_zero_shot_texts": _zero_shot_texts,
     "zero_shot.keep_written_texts": lambda given: (given.read(given.params("zero_shot", ZeroShot).texts),),
 }

@@ -115,7 +115,7 @@ RULES: dict[str, Rule] = {
     "embed_private_samples": lambda given: (given.read(given.samples),),
     "tokenise_private_samples": nothing,
     "dp_fedavg.start_server": nothing,
-    "dp_fedavg.release_update": _fedavg_round,
+    "dp_fedavg.release_rows": _fedavg_round,
     "dp_fedavg.write_model": nothing,
     "dp_ftrl.start_server": nothing,
     "dp_ftrl.release_rows": _ftrl_round,
