@@ -1,0 +1,153 @@
+"""Private prediction's texts: every group's readers, the one release, and the texts cleaned of what is no sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool
+
+from fedtext.algorithms.dp_prediction.next_tokens import GroupReader, NextTokens, one_text_of_each, rows_are_alike
+from fedtext.algorithms.dp_prediction.plan import group_size, planned_release
+from fedtext.algorithms.dp_prediction.prompts import form_of, framing_of, public_row
+from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.token_release import PlannedTokens, release_texts
+from fedtext.generation.cleaning import clean_samples
+from fedtext.generation.decoding import validate_model
+from fedtext.generation.first_tokens import never_first
+from fedtext.generation.generators.local import completion, decoded_texts, end_tokens
+from fedtext.models.generator import TrainableGenerator
+from fedtext.params.dp_prediction import DpPrediction
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import NoiseKey
+from fedtext.seeding import stream
+from fedtext.system.precision import decoding_copy
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+def written_texts(
+    generator: TrainableGenerator,
+    public: Sequence[str],
+    samples: PrivateSamples,
+    params: DpPrediction,
+    ledger: Ledger,
+    key: NoiseKey,
+    *,
+    length: int,
+) -> tuple[pd.DataFrame, Ledger]:
+    """Release the texts of all groups, and return them with the charged ledger.
+
+    Args:
+        generator: The model, whose weights are here: private text is put into its prompts.
+        public: Texts, of which prompts without private text show one where the sampler shows examples.
+        samples: A prompt's row of tokens for each private text (`prompts.client_rows`).
+        params: The algorithm's parameters.
+        ledger: The ledger that was opened for the plan.
+        key: The run's secret noise key.
+        length: The most tokens of a sample.
+
+    Returns:
+        The texts, columns `prompt_id`, `response`, `text`, `label`, some of them empty; and the charged ledger.
+
+    Raises:
+        BudgetExceeded: ledger or budget guard refuse; no private value has been read.
+        ValueError: `fedtext.federation.token_release.release_texts` raises it, or the model does not see a whole row.
+    """
+    plan = planned_release(params, ledger.declaration, ledger.population)
+    plan = replace(plan, query=plan.query.about("", f"{params.model_dump_json()} {generator.source}"))
+    model, tokenizer = generator.load()
+    validate_model(model, samples.features.shape[1] + plan.tokens)
+    writer = _Writer(
+        generator,
+        decoding_copy(model),
+        tokenizer,
+        public,
+        params,
+        plan,
+        group_size(params, ledger.population),
+        samples.features.shape[1],
+    )
+    tokens, charged = release_texts(plan, writer.reader, samples, ledger, key, model.device)
+    return writer.table(tokens, length), charged
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """All that is public of the texts: model, prompts, plan."""
+
+    generator: TrainableGenerator
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    public: Sequence[str]
+    params: DpPrediction
+    plan: PlannedTokens
+    group_size: int
+    width: int
+
+    def reader(self, own: PrivateSamples, group: int, text: int) -> GroupReader:
+        """Return the reader of a text, from the samples of the group's units."""
+        number = group * self.plan.texts + text
+        framing = framing_of(self.generator, self.params, number)
+        units, rows = one_text_of_each(own.unit, lambda unit, held: _drawn(self.params.seed, unit, text, held))
+        begun, clip = framing.before(0), self.plan.query.clip_norm
+        return GroupReader(
+            params=self.params,
+            clip=clip,
+            margin=2 * clip / self.group_size,
+            public=NextTokens(
+                self.model, public_row(self.generator, _example(self.public, self.params, number), self.params), 1
+            ),
+            private=NextTokens(self.model, own.features[rows], self._at_once),
+            units=units,
+            begun=self.tokenizer(begun, add_special_tokens=False)["input_ids"] if begun else (),
+            is_complete=self._is_complete(framing.stops),
+            never_first=self._never_first if framing.letter_first and not begun else None,
+        )
+
+    def table(self, tokens: Sequence[Sequence[int]], length: int) -> pd.DataFrame:
+        """Return the texts of these tokens, cleaned."""
+        import torch
+
+        form, raw = form_of(self.generator, self.params), []
+        for number, own in enumerate(tokens):
+            framing = framing_of(self.generator, self.params, number)
+            ends = end_tokens(self.model, self.tokenizer)
+            (text,) = decoded_texts(torch.tensor([list(own)]), self.tokenizer, ends, framing.stops)
+            raw.append(framing.before(0) + text)
+        legible_only = self.params.sampler.legible_only
+        kept = clean_samples(raw, form, self.generator.length_tokenizer(), length, legible_only=legible_only)
+        group, response = np.divmod(np.arange(len(raw)), self.plan.texts)
+        return pd.DataFrame({"prompt_id": group, "response": response, "text": kept, "label": None})
+
+    @cached_property
+    def _at_once(self) -> int:
+        wanted = self.params.clients_at_once
+        return wanted if rows_are_alike(self.model, self.width, wanted) else 1
+
+    @cached_property
+    def _never_first(self) -> Bool[np.ndarray, " token"]:
+        found: np.ndarray = never_first(self.tokenizer, self.model.config.vocab_size, self.model.device).cpu().numpy()
+        return found
+
+    def _is_complete(self, stops: Sequence[str]) -> Callable[[Sequence[int]], bool]:
+        import torch
+
+        holds = completion(self.model, self.tokenizer, stops)
+        return lambda tokens: bool(holds(torch.tensor([list(tokens)], device=self.model.device))[0])
+
+
+def _drawn(seed: int, unit: int, text: int, held: int) -> int:
+    """Draw which of a unit's texts it shows for its group's text of this number, by its own code."""
+    return int(stream(seed, "shown", unit, text).integers(held))
+
+
+def _example(public: Sequence[str], params: DpPrediction, number: int) -> str | None:
+    if not params.sampler.shows_examples or not public:
+        return None
+    return public[int(stream(params.seed, "public example", number).integers(len(public)))]
