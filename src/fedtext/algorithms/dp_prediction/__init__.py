@@ -1,7 +1,7 @@
 """Private prediction: InvisibleInk (arXiv 2507.02974) and its forerunner (Amin et al., 2024), for a curator.
 
-Each text is written token by token. Every client of a group puts one text of its own into a prompt; what that changes in
-the next token's logits is clipped, averaged and added to the public prompt's logits; the token is drawn by the
+Each text is written token by token. Every client of a group puts one text of its own into a prompt. What that changes
+in the next token's logits is clipped, averaged and added to the public prompt's logits, and the token is drawn by the
 exponential mechanism.
 
 | InvisibleInk | here | meaning |

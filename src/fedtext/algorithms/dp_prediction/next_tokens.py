@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int32, Int64
+from jaxtyping import Bool, Float32, Int64
 
 from fedtext.algorithms.dp_prediction.prompts import NO_TOKEN, Rows
 from fedtext.federation.token_release import Candidates

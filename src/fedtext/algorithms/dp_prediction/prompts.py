@@ -72,3 +72,11 @@ def _tokens(generator: TrainableGenerator, form: PromptForm, requests: Sequence[
     _, tokenizer = generator.load()
     tokens: list[list[int]] = tokenizer(prompts, verbose=False)["input_ids"]
     return tokens
+
+
+def filled(texts: Sequence[Sequence[int]], width: int) -> Rows:
+    """Return the tokens of each text, with `NO_TOKEN` behind them."""
+    rows = np.full((len(texts), width), NO_TOKEN, dtype=np.int32)
+    for row, tokens in zip(rows, texts, strict=True):
+        row[: len(tokens)] = tokens
+    return rows

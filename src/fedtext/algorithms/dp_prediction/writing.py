@@ -1,4 +1,4 @@
-"""Private prediction's texts: every group's readers, the one release, and the texts cleaned of what is no sample."""
+"""Private prediction's texts: every group's readers, the one release of tokens, and the texts that they make."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jaxtyping import Bool
 
 from fedtext.algorithms.dp_prediction.next_tokens import GroupReader, NextTokens, one_text_of_each, rows_are_alike
 from fedtext.algorithms.dp_prediction.plan import group_size, planned_release
-from fedtext.algorithms.dp_prediction.prompts import form_of, framing_of, public_row
+from fedtext.algorithms.dp_prediction.prompts import NO_TOKEN, Rows, filled, form_of, framing_of, public_row
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.token_release import PlannedTokens, release_texts
 from fedtext.generation.cleaning import clean_samples
@@ -31,17 +31,15 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
-def written_texts(
+def written_tokens(
     generator: TrainableGenerator,
     public: Sequence[str],
     samples: PrivateSamples,
     params: DpPrediction,
     ledger: Ledger,
     key: NoiseKey,
-    *,
-    length: int,
-) -> tuple[pd.DataFrame, Ledger]:
-    """Release the texts of all groups, and return them with the charged ledger.
+) -> tuple[Rows, Ledger]:
+    """Release the tokens of all groups' texts, and return them with the charged ledger.
 
     Args:
         generator: The model, whose weights are here: private text is put into its prompts.
@@ -50,10 +48,9 @@ def written_texts(
         params: The algorithm's parameters.
         ledger: The ledger that was opened for the plan.
         key: The run's secret noise key.
-        length: The most tokens of a sample.
 
     Returns:
-        The texts, columns `prompt_id`, `response`, `text`, `label`, some of them empty; and the charged ledger.
+        A row of tokens for each text, with `NO_TOKEN` behind its end; and the charged ledger.
 
     Raises:
         BudgetExceeded: ledger or budget guard refuse; no private value has been read.
@@ -74,7 +71,7 @@ def written_texts(
         samples.features.shape[1],
     )
     tokens, charged = release_texts(plan, writer.reader, samples, ledger, key, model.device)
-    return writer.table(tokens, length), charged
+    return filled(tokens, plan.tokens), charged
 
 
 @dataclass(frozen=True)
@@ -110,21 +107,6 @@ class _Writer:
             never_first=self._never_first if framing.letter_first and not begun else None,
         )
 
-    def table(self, tokens: Sequence[Sequence[int]], length: int) -> pd.DataFrame:
-        """Return the texts of these tokens, cleaned."""
-        import torch
-
-        form, raw = form_of(self.generator, self.params), []
-        for number, own in enumerate(tokens):
-            framing = framing_of(self.generator, self.params, number)
-            ends = end_tokens(self.model, self.tokenizer)
-            (text,) = decoded_texts(torch.tensor([list(own)]), self.tokenizer, ends, framing.stops)
-            raw.append(framing.before(0) + text)
-        legible_only = self.params.sampler.legible_only
-        kept = clean_samples(raw, form, self.generator.length_tokenizer(), length, legible_only=legible_only)
-        group, response = np.divmod(np.arange(len(raw)), self.plan.texts)
-        return pd.DataFrame({"prompt_id": group, "response": response, "text": kept, "label": None})
-
     @cached_property
     def _at_once(self) -> int:
         wanted = self.params.clients_at_once
@@ -140,6 +122,26 @@ class _Writer:
 
         holds = completion(self.model, self.tokenizer, stops)
         return lambda tokens: bool(holds(torch.tensor([list(tokens)], device=self.model.device))[0])
+
+
+def sampled_texts(generator: TrainableGenerator, rows: Rows, params: DpPrediction, *, length: int) -> pd.DataFrame:
+    """Return the texts of released tokens, each cut to a sample of at most `length` tokens; some may be empty.
+
+    Returns:
+        Columns `prompt_id` (the group), `response`, `text`, `label`.
+    """
+    import torch
+
+    model, tokenizer = generator.load()
+    form, raw, ends = form_of(generator, params), [], end_tokens(model, tokenizer)
+    for number, row in enumerate(rows):
+        framing = framing_of(generator, params, number)
+        (text,) = decoded_texts(torch.from_numpy(row[row != NO_TOKEN][None]), tokenizer, ends, framing.stops)
+        raw.append(framing.before(0) + text)
+    legible_only = params.sampler.legible_only
+    texts = clean_samples(raw, form, generator.length_tokenizer(), length, legible_only=legible_only)
+    group, response = np.divmod(np.arange(len(raw)), params.texts_per_group)
+    return pd.DataFrame({"prompt_id": group, "response": response, "text": texts, "label": None})
 
 
 def _drawn(seed: int, unit: int, text: int, held: int) -> int:

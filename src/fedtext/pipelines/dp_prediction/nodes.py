@@ -5,7 +5,7 @@ import pandas as pd
 
 from fedtext.algorithms.dp_prediction import plan as planning
 from fedtext.algorithms.dp_prediction.prompts import client_rows
-from fedtext.algorithms.dp_prediction.writing import written_texts
+from fedtext.algorithms.dp_prediction.writing import sampled_texts, written_tokens
 from fedtext.federation.communication import Exchange
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.units import Population
@@ -34,7 +34,7 @@ def tokenise_prompts(private_train: pd.DataFrame, generator: TrainableGenerator,
     }
 
 
-def write_texts(
+def write_tokens(
     private_rows: Arrays,
     private_enrolment: Arrays,
     private_noise_key: NoiseKey,
@@ -42,15 +42,18 @@ def write_texts(
     generator: TrainableGenerator,
     public_samples: pd.DataFrame,
     dp_prediction: DpPrediction,
-    chunking: Chunking,
-) -> tuple[pd.DataFrame, Ledger]:
-    """Release the texts, charged before their first token, and return them with the ledger."""
+) -> tuple[np.ndarray, Ledger]:
+    """Release the tokens of all texts, charged before the first, and return them with the ledger."""
     samples = PrivateSamples.protected_by(ledger, private_rows, private_enrolment)
-    texts, charged = written_texts(
-        generator, public_samples["text"].tolist(), samples, dp_prediction, ledger, private_noise_key,
-        length=chunking.length,
-    )  # fmt: skip
-    return texts.assign(round=1), charged
+    public = public_samples["text"].tolist()
+    return written_tokens(generator, public, samples, dp_prediction, ledger, private_noise_key)
+
+
+def read_texts(
+    generator: TrainableGenerator, tokens: np.ndarray, dp_prediction: DpPrediction, chunking: Chunking
+) -> pd.DataFrame:
+    """Make texts of the released tokens."""
+    return sampled_texts(generator, tokens, dp_prediction, length=chunking.length).assign(round=1)
 
 
 def count_exchanged(dp_prediction: DpPrediction) -> Exchange:

@@ -12,7 +12,7 @@ from fedtext.wiring.unrolling import Namespace
 
 PREDICTED = Namespace(NAME)
 PARAMETERS, PRIVACY, CHUNKING = f"params:{NAME}", "params:privacy", "params:chunking"
-ROWS, OPENED, TEXTS = (PREDICTED(name) for name in ("private_rows", "ledger_open", "final_texts"))
+ROWS, OPENED, TOKENS, TEXTS = map(PREDICTED, ("private_rows", "ledger_open", "written.rows", "final_texts"))
 
 
 def create_pipeline(settings: Settings) -> Pipeline:
