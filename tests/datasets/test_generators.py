@@ -151,7 +151,8 @@ def test_an_algorithm_that_trains_is_refused_an_endpoint_before_it_is_asked() ->
     )
     trains = Pipeline([node(train, "generator", "popri.x", name="train", namespace="popri.round_1")])
     with pytest.raises(
-        RunRefusedError, match=r"popri trains its generator, but 'generator' is endpoint 'tiny' at http.*pe"
+        RunRefusedError,
+        match=r"popri needs its generator's weights here, but 'generator' is endpoint 'tiny' at http.*pe",
     ):
         check_trained(trains, catalog)
     for inputs in (["n", "local", "generator"], {"prompts": "n", "far": "generator"}):
