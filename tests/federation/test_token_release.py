@@ -66,9 +66,12 @@ class Fixed:
 
 
 def written(
-    plan: PlannedTokens, samples: PrivateSamples, reader: Callable[[PrivateSamples], Any] = Fixed
+    plan: PlannedTokens,
+    samples: PrivateSamples,
+    reader: Callable[[PrivateSamples], Any] = Fixed,
+    epsilon: float = 1.0,
 ) -> tuple[list[list[int]], Ledger]:
-    ledger = open_ledger(declared(), UNITS, [plan.release])
+    ledger = open_ledger(declared(epsilon=epsilon), UNITS, [plan.release])
     return release_texts(plan, lambda own, *_: reader(own), samples, ledger, KEY, CPU)
 
 
@@ -80,7 +83,7 @@ def test_tokens_are_drawn_by_public_odds_and_the_mean_over_the_declared_group() 
         samples = PrivateSamples(
             np.tile(np.eye(WORDS)[0], (count, 1)), np.arange(count), np.zeros(count, int), np.arange(UNITS)
         )
-        texts, _ = written(plan, samples)
+        texts, _ = written(plan, samples, epsilon=20.0)
         counts = np.bincount(np.ravel(texts) - 10, minlength=WORDS)
         weights = np.exp(PUBLIC + np.array([count * clip / 10, 0, 0, 0]))
         assert stats.chisquare(counts, counts.sum() * weights / weights.sum()).pvalue > 1e-4

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int, Int64
@@ -121,6 +121,7 @@ class Candidates:
     nats: Float[np.ndarray, " candidate"]
 
 
+@runtime_checkable
 class Reader(Protocol):
     """What a group's texts are written from: public candidates, and what each unit of the group says of them."""
 
@@ -207,7 +208,7 @@ def _sum(
             f"{plan.query.name}: rows of shape {said.rows.shape} of {len(units)} units and {len(candidates.tokens)} "
             "candidates: each unit has one number a candidate"
         )
-    return on_grid(said.rows, plan.query.clip_norm).sum(axis=0)
+    return np.asarray(on_grid(said.rows, plan.query.clip_norm).sum(axis=0))
 
 
 def on_grid(rows: Float[np.ndarray, "unit candidate"], clip: float) -> Int64[np.ndarray, "unit candidate"]:
@@ -215,5 +216,5 @@ def on_grid(rows: Float[np.ndarray, "unit candidate"], clip: float) -> Int64[np.
 
     Whether a token is drawn must not depend on one unit, so a row with NaN or an infinity says nothing.
     """
-    points = np.rint(np.clip(rows / clip, -1.0, 1.0) * GRID)
+    points = np.rint(np.clip(rows, -clip, clip) / clip * GRID)
     return np.where(np.isfinite(rows).all(axis=1, keepdims=True), points, 0.0).astype(np.int64)

@@ -146,7 +146,7 @@ class GroupReader:
             scores = penalised(scores, torch.tensor([list(written)]), penalty)
         if self.never_first is not None and not written and not self.begun:
             scores[0, torch.from_numpy(self.never_first)] = -math.inf
-        return scores[0].numpy()
+        return np.asarray(scores[0].numpy())
 
 
 def likely(scores: Float32[np.ndarray, " token"], params: DpPrediction, margin: float) -> Candidates:

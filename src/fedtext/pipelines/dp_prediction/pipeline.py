@@ -34,21 +34,13 @@ def _writing() -> list[Node]:
             nodes.tokenise_prompts, ["private_train", "generator", PARAMETERS], ROWS, name="tokenise_prompts"
         ),
         PREDICTED.node(
-            nodes.write_texts,
-            [
-                ROWS,
-                "private_enrolment",
-                "private_noise_key",
-                OPENED,
-                "generator",
-                "public_samples",
-                PARAMETERS,
-                CHUNKING,
-            ],
-            [TEXTS, made.ledger],
-            name="write_texts",
+            nodes.write_tokens,
+            [ROWS, "private_enrolment", "private_noise_key", OPENED, "generator", "public_samples", PARAMETERS],
+            [TOKENS, made.ledger],
+            name="write_tokens",
             tags=Tag.RELEASE,
         ),
+        PREDICTED.node(nodes.read_texts, ["generator", TOKENS, PARAMETERS, CHUNKING], TEXTS, name="read_texts"),
         PREDICTED.node(nodes.count_exchanged, PARAMETERS, made.exchange, name="count_exchanged"),
     ]
 
