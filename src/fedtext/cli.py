@@ -76,7 +76,12 @@ def known_runner(context: click.Context, option: click.Parameter, value: str | N
     """Raise RunRefusedError for a runner that Kedro does not have; a dotted name is another package's, and passes."""
     if value and "." not in value and not hasattr(runners, value):
         names = [name for name in dir(runners) if name.endswith("Runner") and name != "AbstractRunner"]
-        raise RunRefusedError(f"no runner is named '{value}': {did_you_mean(value, names)}")
+        raise RunRefusedError(
+            f"no runner is named '{value}': {did_you_mean(value, names)}",
+            code="unknown-runner",
+            parameter="runner",
+            value=value,
+        )
     return value
 
 

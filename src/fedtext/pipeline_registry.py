@@ -42,9 +42,17 @@ def algorithms() -> dict[str, Algorithm]:
             found[folder] = algorithm
     for folder, algorithm in found.items():
         if algorithm.name != folder:
-            raise InputError(f"pipelines/{folder} defines algorithm {algorithm.name!r}: give both the same name")
+            raise InputError(
+                f"pipelines/{folder} defines algorithm {algorithm.name!r}: give both the same name",
+                code="algorithm-of-other-name",
+                value=algorithm.name,
+            )
         if algorithm.depends_on is not None and algorithm.depends_on not in found:
-            raise InputError(f"{folder} depends on {algorithm.depends_on!r}: choose one of {', '.join(found)}")
+            raise InputError(
+                f"{folder} depends on {algorithm.depends_on!r}: choose one of {', '.join(found)}",
+                code="unknown-dependency",
+                value=algorithm.depends_on,
+            )
     return found
 
 
@@ -65,7 +73,12 @@ def register_pipelines() -> dict[str, Pipeline]:
     by_source: dict[str, Pipeline] = {**private, **dict.fromkeys(PUBLISHED_NAMES, published)}
     source = settings.group("corpus")["source"]
     if source not in by_source:
-        raise InputError(f"corpus.source is {source!r}: {did_you_mean(source, by_source)}")
+        raise InputError(
+            f"corpus.source is {source!r}: {did_you_mean(source, by_source)}",
+            code="unknown-source",
+            parameter="corpus.source",
+            value=source,
+        )
     declared = settings.group("privacy")
     counted = settings.corpus_is_public and declared["population"] is None and declared["enrolment"] is None
     steps = {

@@ -40,6 +40,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import new_noise_key
 from fedtext.reporting.headline import accuracy_sentence
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 PRIVACY = conf_base(
     Privacy, epsilon=2.0, delta=1e-5, noise_seed=1, sampling="poisson", clients_per_round=5, aggregation="trusted"
@@ -77,7 +78,7 @@ def test_the_ledger_is_the_test_clients_own_and_asks_all_of_them() -> None:
 
 
 def test_no_test_client_is_an_error_with_a_remedy() -> None:
-    with pytest.raises(ValueError, match=r"raise partition.test_share"):
+    with refuses("too-few-test-units"):
         evaluation_ledger(PRIVACY, conf_base(Evaluation), 0, TWO)
 
 
@@ -247,9 +248,9 @@ def test_tokens_lost_in_the_noise_claim_nothing() -> None:
 
 
 def test_wrong_conditions_are_refused() -> None:
-    with pytest.raises(ValueError, match="compares what an algorithm made"):
+    with refuses("condition-not-compared"):
         priced.released_order(("eps0", "public_control"))
-    with pytest.raises(ValueError, match="7 are wanted"):
+    with refuses("released-numbers-do-not-fit"):
         ReleasedCounts.of(np.zeros(5), NAMES, guess=GUESS, noise=1.0, clip_norm=CLIP)
 
 

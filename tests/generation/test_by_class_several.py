@@ -18,12 +18,12 @@ from fedtext.generation.prompt_forms import SampleList
 from fedtext.models.endpoint import _described
 from fedtext.models.generator import Generator
 from fedtext.params.generation import Sampler
-from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import ProjectConfigLoader, loader_for
 from fedtext.wiring.generators import generator_inputs
 from fedtext.wiring.pipeline_settings import Settings
 from tests.openai_server import Served, serving
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 ROOT = Path(__file__).parents[2]
 WARM = {
@@ -86,5 +86,5 @@ def test_a_name_that_is_not_there_is_told_with_those_that_are() -> None:
 def test_names_that_cannot_be_arguments_are_refused() -> None:
     bootstrap_project(ROOT)
     settings = Settings(loader_for(None, {"models": {"plms": {"a-b": "bundled:generator"}}}))
-    with pytest.raises(RunRefusedError, match=r"models\.plms is .*letters, digits and _"):
+    with refuses("unusable-generator-names", parameter="models.plms"):
         assert settings.generators

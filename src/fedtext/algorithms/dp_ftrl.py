@@ -95,7 +95,10 @@ def planned_ledger(
     if params.separation > population:
         raise InputError(
             f"dp_ftrl.separation is {params.separation} with {population} {privacy.unit}s: some rounds would have "
-            f"none; lower it to at most {population}"
+            f"none; lower it to at most {population}",
+            code="separation-above-population",
+            parameter="dp_ftrl.separation",
+            value=params.separation,
         )
     query = planned_query(params, privacy, population, factorisation, dim=dim, round_number=1)
     ledger = open_ledger(privacy, population, [planned_run(query, factorisation, privacy, population).release])

@@ -66,15 +66,27 @@ def chosen_columns(named: Mapping[str, str], fields: Sequence[str], path: Path, 
     for field in fields:
         column, usual = named[field], USUAL[field]
         if names.count(column) > 1:
-            raise InputError(f"{path} has {names.count(column)} columns '{column}': leave one of that name")
+            raise InputError(
+                f"{path} has {names.count(column)} columns '{column}': leave one of that name",
+                code="column-twice",
+                value=column,
+            )
         if column in names:
             found.append(column)
             continue
         almost = [name for name in names if name.strip().casefold() == column] if column == usual else []
         if almost:  # without the client column, every row would be a client of its own
-            raise InputError(f"{path} has a column {almost[0]!r} and no '{column}': rename it")
+            raise InputError(
+                f"{path} has a column {almost[0]!r} and no '{column}': rename it",
+                code="column-nearly-named",
+                value=column,
+            )
         if field == "text_column" or column != usual:
-            raise InputError(f"{path} has no column '{column}' {_remedy(column, field, path, names)}")
+            raise InputError(
+                f"{path} has no column '{column}' {_remedy(column, field, path, names)}",
+                code="missing-column",
+                value=column,
+            )
         if field == "client_column":
             _validate_owner_column(path, names)
     return list(dict.fromkeys(found))
@@ -95,7 +107,9 @@ def _validate_owner_column(path: Path, names: Sequence[str]) -> None:
     if owner := next(filter(looks_like_owner, names), None):
         raise InputError(
             f"{path} has no column '{USUAL['client_column']}', and its column {owner!r} may say whose a row is: set "
-            f"corpus.client_column={owner}, or corpus.client_column=null if each row is a client of its own"
+            f"corpus.client_column={owner}, or corpus.client_column=null if each row is a client of its own",
+            code="column-may-name-clients",
+            parameter="corpus.client_column",
         )
 
 
@@ -107,9 +121,19 @@ def chosen_codes(columns: Sequence[str], path: Path, names: list[str]) -> list[s
     """
     for column in columns:
         if names.count(column) > 1:
-            raise InputError(f"{path} has {names.count(column)} columns '{column}': leave one of that name")
+            raise InputError(
+                f"{path} has {names.count(column)} columns '{column}': leave one of that name",
+                code="code-column-twice",
+                parameter="corpus.code_columns",
+                value=column,
+            )
         if column not in names:
-            raise InputError(f"{path} has no column '{column}' {_remedy(column, 'code_columns', path, names)}")
+            raise InputError(
+                f"{path} has no column '{column}' {_remedy(column, 'code_columns', path, names)}",
+                code="missing-code-column",
+                parameter="corpus.code_columns",
+                value=column,
+            )
     return list(columns)
 
 
@@ -206,7 +230,11 @@ def validate_values(values: pd.Series, wrong: Callable[[object], bool], where: s
     """Raise ValueError if any value is `wrong`; the message has the place `where`, the fault `what` and the rows."""
     rows = [row for row, value in values.items() if wrong(value)]
     if rows:
-        raise InputError(f"{where}: {what} ({rows_named(rows, str(values.index.name))}): fix or delete {_them(rows)}")
+        raise InputError(
+            f"{where}: {what} ({rows_named(rows, str(values.index.name))}): fix or delete {_them(rows)}",
+            code="unusable-rows",
+            value=what,
+        )
 
 
 def rows_named(rows: Sequence[Any], counted: str) -> str:

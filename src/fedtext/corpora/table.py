@@ -53,16 +53,25 @@ def read_table(params: Corpus) -> pd.DataFrame:
             or client id is missing; a code holds a TAB; or there is only one client.
     """
     if params.path is None:
-        raise InputError("corpus.path is not set: corpus.source 'table' needs a CSV, Parquet or JSON Lines file")
+        raise InputError(
+            "corpus.path is not set: corpus.source 'table' needs a CSV, Parquet or JSON Lines file",
+            code="table-not-set",
+            parameter="corpus.path",
+        )
     named = {field: column for field in USUAL if (column := getattr(params, field)) is not None}
     path = existing_table(params.path, "corpus.path")
     records = _records(named, path, tuple(named), params.code_columns, params.client_ids)
     if len(records) < 2:
-        raise InputError(f"{params.path} holds one row only: nobody to hide among; give a file of more texts")
+        raise InputError(
+            f"{params.path} holds one row only: nobody to hide among; give a file of more texts", code="one-row"
+        )
     if records["client_id"].nunique() < 2:
         raise InputError(
             f"{params.path}: column '{params.client_column}' names one client only: nobody to hide among. Name another "
-            "column by corpus.client_column, or set corpus.client_column=null if each row is a client of its own"
+            "column by corpus.client_column, or set corpus.client_column=null if each row is a client of its own",
+            code="one-client",
+            parameter="corpus.client_column",
+            value=params.client_column,
         )
     return records
 
@@ -87,9 +96,15 @@ def validate_texts(records: pd.DataFrame, path: str, text_column: str) -> None:
     texts = records["text"].unique().tolist()
     where = f"{path}, column '{text_column}'"
     if len(texts) < FEWEST:
-        raise InputError(f"{where}: fewer than {FEWEST} different texts: give a file of more")
+        raise InputError(
+            f"{where}: fewer than {FEWEST} different texts: give a file of more", code="too-few-different-texts"
+        )
     if not any(letter.isalpha() for text in texts for letter in text):
-        raise InputError(f"{where}: no text holds a letter: name the column of the texts by corpus.text_column")
+        raise InputError(
+            f"{where}: no text holds a letter: name the column of the texts by corpus.text_column",
+            code="texts-without-letters",
+            parameter="corpus.text_column",
+        )
 
 
 def validate_private_rows(private: Sequence[str], params: Corpus) -> None:
@@ -100,7 +115,9 @@ def validate_private_rows(private: Sequence[str], params: Corpus) -> None:
     if len(public.intersection(private)) > COPIED * len(public):
         raise InputError(
             f"corpus.public_path {params.public_path} holds the private table's texts, and all its texts would be "
-            "public: name a file of public texts, or leave it unset"
+            "public: name a file of public texts, or leave it unset",
+            code="public-texts-are-private",
+            parameter="corpus.public_path",
         )
 
 
@@ -115,7 +132,11 @@ def read_public_table(params: Corpus) -> pd.DataFrame:
         ValueError: None is named, or as for `read_table`, of these columns.
     """
     if params.public_path is None:
-        raise InputError("corpus.public_path is not set: name a table of public texts")
+        raise InputError(
+            "corpus.public_path is not set: name a table of public texts",
+            code="public-table-not-set",
+            parameter="corpus.public_path",
+        )
     path = existing_table(params.public_path, "corpus.public_path")
     names = column_names(path)
     label = params.label_column if params.label_column in names else USUAL["label_column"]
@@ -143,7 +164,7 @@ def _records(
 
     table = READERS[path.suffix.lower()](path, choose)
     if not len(table):
-        raise InputError(f"{path} holds no rows: give a file with texts")
+        raise InputError(f"{path} holds no rows: give a file with texts", code="no-rows", value=str(path))
     held: dict[str, Sequence[str | None]] = {
         "text": _texts(named, table, path),
         "label": _codes(codes, table, path) if codes else optional(table, named["label_column"], name_of),
@@ -181,13 +202,27 @@ def existing_table(name: str, asked_by: str) -> Path:
     """
     path = Path(name).expanduser()
     if not path.is_file():
-        raise MissingFileError(f"{asked_by} {path} is not a file: check the path (relative to {Path.cwd()})")
+        raise MissingFileError(
+            f"{asked_by} {path} is not a file: check the path (relative to {Path.cwd()})",
+            code="missing-table",
+            parameter=asked_by,
+            value=str(path),
+        )
     if path.suffix.lower() not in READERS:
-        raise InputError(f"{path} has the unknown suffix '{path.suffix}': use one of {', '.join(READERS)}")
+        raise InputError(
+            f"{path} has the unknown suffix '{path.suffix}': use one of {', '.join(READERS)}",
+            code="unknown-suffix",
+            value=path.suffix,
+        )
     if not os.access(path, os.R_OK):
-        raise InputError(f"{asked_by} {path} cannot be read: change its rights")
+        raise InputError(
+            f"{asked_by} {path} cannot be read: change its rights",
+            code="table-unreadable",
+            parameter=asked_by,
+            value=str(path),
+        )
     if not path.stat().st_size:
-        raise InputError(f"{path} is empty: give a file with texts")
+        raise InputError(f"{path} is empty: give a file with texts", code="empty-table", value=str(path))
     return path
 
 

@@ -156,13 +156,22 @@ class GeneratorDataset(PublicModelDataset):
         if self._base_url is None:
             return replace(Endpoint.of(self._source), **self._options)
         if not self._model or self._source:
-            raise StorageError(f"the endpoint at {self._base_url} is told by base_url and model: give both, no source")
+            raise StorageError(
+                f"the endpoint at {self._base_url} is told by base_url and model: give both, no source",
+                code="endpoint-with-source",
+                parameter="source",
+                value=self._source,
+            )
         return Endpoint(base_url=self._base_url.rstrip("/"), model=self._model, **self._options)
 
     @cached_property
     def _place(self) -> str:
         if not self._source:
-            raise StorageError("a generator needs a source, or the base_url and model of an endpoint: give one")
+            raise StorageError(
+                "a generator needs a source, or the base_url and model of an endpoint: give one",
+                code="neither-source-nor-endpoint",
+                parameter="source",
+            )
         return place_of(self._source)
 
     def _exists(self) -> bool:
@@ -175,7 +184,9 @@ class GeneratorDataset(PublicModelDataset):
         if self._prompt == "chat" and (reason := fit.chat_fault(_tokenizer(self._source).load())):
             from fedtext.generation.generators.local import no_chat_message
 
-            raise StorageError(no_chat_message(self._source, reason))
+            raise StorageError(
+                no_chat_message(self._source, reason), code="no-chat-template", parameter="source", value=self._source
+            )
         return True
 
     def _describe(self) -> dict[str, Any]:
@@ -206,7 +217,10 @@ class NamedGeneratorDataset(GeneratorDataset):
         if name not in known:
             raise StorageError(
                 f"models.plms has no generator '{name}' (it has: {', '.join(sorted(known)) or 'none'}): add it, or "
-                "correct the name"
+                "correct the name",
+                code="unknown-generator",
+                parameter="models.plms",
+                value=name,
             )
         told = known[name]
         settings = {"source": told} if isinstance(told, str) else dict(told)
@@ -215,7 +229,7 @@ class NamedGeneratorDataset(GeneratorDataset):
         try:
             self._own_prompt = None if prompt is None else as_prompt(prompt, f"models.plms.{name}.prompt")
         except InputError as error:
-            raise StorageError(str(error)) from None
+            raise StorageError(str(error), code=error.code, parameter=error.parameter, value=error.value) from None
 
 
 def _temperature(given: float | None, source: str) -> float | None:
@@ -224,7 +238,12 @@ def _temperature(given: float | None, source: str) -> float | None:
         return TypeAdapter(Temperature | None).validate_python(given)
     except ValidationError as error:
         said = str(error.errors()[0]["msg"])
-        raise StorageError(f"generator '{source}' has temperature {given!r}: {said[:1].lower()}{said[1:]}") from None
+        raise StorageError(
+            f"generator '{source}' has temperature {given!r}: {said[:1].lower()}{said[1:]}",
+            code="unusable-temperature",
+            parameter="temperature",
+            value=given,
+        ) from None
 
 
 def _tokenizer(source: str) -> Tokenizer:

@@ -46,7 +46,11 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
 
     def save(self, data: Any) -> NoReturn:
         """Raise an error: a trained model is saved as a ModelDirectoryDataset."""
-        raise StorageError(f"{self.kind} '{self._source}' is public and read only: save to a ModelDirectoryDataset")
+        raise StorageError(
+            f"{self.kind} '{self._source}' is public and read only: save to a ModelDirectoryDataset",
+            code="model-is-read-only",
+            value=self._source,
+        )
 
     def identity(self) -> Path | str:
         """Return what a result depends on: a directory's content, or a Hugging Face id with its commit of today."""
@@ -124,7 +128,9 @@ class MaskedModelDataset(PublicModelDataset):
             raise StorageError(
                 "mask filling needs a masked language model and models.masked is none: name a local directory or a "
                 "Hugging Face id (--params models.masked=roberta-large, or --env hub), or set "
-                "pe.variation to few_shot"
+                "pe.variation to few_shot",
+                code="no-masked-model",
+                parameter="models.masked",
             )
         return self._source
 
@@ -257,14 +263,20 @@ class ModelDirectoryDataset(AbstractDataset[Saveable | tuple[Saveable, ...], Pat
         for part in parts:
             if not callable(getattr(part, "save_pretrained", None)):
                 raise StorageError(
-                    f"{self._filepath}: cannot save a {type(part).__name__}, which has no save_pretrained(path)"
+                    f"{self._filepath}: cannot save a {type(part).__name__}, which has no save_pretrained(path)",
+                    code="not-a-model",
+                    value=type(part).__name__,
                 )
         with replacing_directory(self._filepath) as directory, without_library_bars():
             for part in parts:
                 part.save_pretrained(str(directory))
             digests = file_digests(directory)
             if not digests:
-                raise StorageError(f"{self._filepath}: save_pretrained of {type(data).__name__} wrote no file")
+                raise StorageError(
+                    f"{self._filepath}: save_pretrained of {type(data).__name__} wrote no file",
+                    code="model-wrote-no-file",
+                    value=type(data).__name__,
+                )
             write_text(directory / MARKER, json.dumps(digests, indent=1, sort_keys=True))
 
     def load(self) -> Path:
@@ -274,13 +286,21 @@ class ModelDirectoryDataset(AbstractDataset[Saveable | tuple[Saveable, ...], Pat
             DatasetError: A file is missing, changed or unexpected; it is named.
         """
         if not self._exists():
-            raise StorageError(f"{self._filepath} holds no complete model: its {MARKER} is missing. Run its node again")
+            raise StorageError(
+                f"{self._filepath} holds no complete model: its {MARKER} is missing. Run its node again",
+                code="incomplete-model",
+                value=str(self._filepath),
+            )
         expected = json.loads((self._filepath / MARKER).read_text(encoding="utf-8"))
         found = file_digests(self._filepath)
         for name in sorted(expected.keys() | found.keys()):
             if expected.get(name) != found.get(name):
                 state = "missing" if name not in found else "not listed" if name not in expected else "changed"
-                raise StorageError(f"{self._filepath / name} is {state}: delete {self._filepath} and run again")
+                raise StorageError(
+                    f"{self._filepath / name} is {state}: delete {self._filepath} and run again",
+                    code="model-file-changed",
+                    value=name,
+                )
         return self._filepath
 
     def _exists(self) -> bool:

@@ -98,7 +98,10 @@ class ChargedRelease:
             ValueError: the release was confirmed already, or it was not planned to draw.
         """
         if not isinstance(self._plan, PlannedChoices):
-            raise InputError(f"{self._plan.query.name}: its plan has no scale to draw by: ask for noise instead")
+            raise InputError(
+                f"{self._plan.query.name}: its plan has no scale to draw by: ask for noise instead",
+                code="plan-without-scale",
+            )
         hidden = self._named(scores, stream)
         self._chosen.append(hidden)
         return exponential_choice(self._key, scores, scale=self._plan.scale, stream=hidden)
@@ -130,7 +133,9 @@ class ChargedRelease:
         if not hidden:
             raise InputError(
                 f"{self._plan.query.name}: nothing was asked, and it is charged: ask at least once, or leave the "
-                "release out"
+                "release out",
+                code="charged-but-not-asked",
+                value=self._plan.query.name,
             )
         receipt = keyed_bytes(self._key, 16, ("receipt", *hidden)).hex()
         current().confirm(self._plan.release, self._plan.query.round, receipt, self._draw)
@@ -141,12 +146,18 @@ class ChargedRelease:
 
     def _named(self, sums: Int64[np.ndarray, "*shape"], stream: tuple[str, ...]) -> tuple[str, ...]:
         if not self._open:
-            raise InputError(f"{self._plan.query.name}: noise is drawn within the release, before it is confirmed")
+            raise InputError(
+                f"{self._plan.query.name}: noise is drawn within the release, before it is confirmed",
+                code="noise-drawn-outside-release",
+                value=self._plan.query.name,
+            )
         return (*stream, digest(sums))
 
     def _with_noise(self, sums: Int64[np.ndarray, "*shape"], stream: tuple[str, ...]) -> Int64[np.ndarray, "*shape"]:
         if not isinstance(self._plan, PlannedNoise):
-            raise InputError(f"{self._plan.query.name}: its plan has no noise to add: draw by it instead")
+            raise InputError(
+                f"{self._plan.query.name}: its plan has no noise to add: draw by it instead", code="plan-without-noise"
+            )
         noise = discrete_gaussian(
             self._key, stddev_on_grid=self._plan.stddev_on_grid, size=sums.size, stream=stream
         ).reshape(sums.shape)
@@ -208,6 +219,8 @@ def _charged(plan: PlannedRelease, ledger: Ledger) -> Ledger:
     if release not in ledger.releases:
         raise InputError(
             f"round {round} of '{release.name}' is charged by round 1, at the same weights, noise and clip norm, "
-            "and this ledger has no such entry: hand on the ledger that round 1 returned, or run it again"
+            "and this ledger has no such entry: hand on the ledger that round 1 returned, or run it again",
+            code="release-of-first-round-missing",
+            value=release.name,
         )
     return ledger

@@ -109,7 +109,9 @@ class _Steps:
         self._made += 1
         if self._made > query.steps:
             raise InputError(
-                f"{query.name}: step {self._made} of {query.steps} that were charged: plan as many as are asked"
+                f"{query.name}: step {self._made} of {query.steps} that were charged: plan as many as are asked",
+                code="step-beyond-charge",
+                value=self._made,
             )
         stream = (plan.release.stream_name(), str(query.dim), f"step {self._made}", public_digest, *query.draw)
         # The privacy cost assumes independent samples: another noise or another training has samples of its own.
@@ -123,6 +125,11 @@ def _planned(query: Query, ledger: Ledger) -> PlannedSum:
     part = taking_part(ledger, query.parties)
     plan = planned_sum(query, ledger.declaration, part.population, len(part.parties) or None)
     if ledger.declaration.aggregation == "local" and not query.own:
-        raise InputError(f"{query.name}: steps are summed before noise is added: declare aggregation secure or trusted")
+        raise InputError(
+            f"{query.name}: steps are summed before noise is added: declare aggregation secure or trusted",
+            code="steps-need-a-sum",
+            parameter="privacy.aggregation",
+            value=query.name,
+        )
     plan.validate_modulus(64)
     return plan

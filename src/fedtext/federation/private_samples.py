@@ -56,13 +56,16 @@ def participants(
     """
     units = np.unique(enrolled.astype(np.int64))
     if not len(units):
-        raise InputError("nobody is enrolled: at least one unit is needed")
+        raise InputError("nobody is enrolled: at least one unit is needed", code="nobody-enrolled")
     if sampling == "full":
         return units
     if clients_per_round is None or not 1 <= clients_per_round <= population:
         raise InputError(
             f"clients_per_round {clients_per_round} with {sampling} sampling: give a number from 1 to {population}, "
-            "or set sampling to full"
+            "or set sampling to full",
+            code="clients-per-round-out-of-range",
+            parameter="clients_per_round",
+            value=clients_per_round,
         )
     lots = _sampling_keys(units, key, stream)
     if sampling == "poisson":
@@ -83,9 +86,19 @@ def scheduled(
         ValueError: a separation below 1, or a round before the first.
     """
     if separation < 1:
-        raise InputError(f"separation {separation}: give a number of rounds of at least 1")
+        raise InputError(
+            f"separation {separation}: give a number of rounds of at least 1",
+            code="separation-out-of-range",
+            parameter="separation",
+            value=separation,
+        )
     if round < 1:
-        raise InputError(f"round {round}: rounds of a schedule count from 1")
+        raise InputError(
+            f"round {round}: rounds of a schedule count from 1",
+            code="round-out-of-range",
+            parameter="round",
+            value=round,
+        )
     units = np.unique(enrolled.astype(np.int64))
     place = np.floor(_sampling_keys(units, key, ("schedule",)) * separation)
     turn: np.ndarray = units[place == (round - 1) % separation]
@@ -168,11 +181,14 @@ class PrivateSamples:
         """
         if self.holder is None:
             raise InputError(
-                "nobody says who holds the samples: give PrivateSamples.holder, or leave holders undeclared"
+                "nobody says who holds the samples: give PrivateSamples.holder, or leave holders undeclared",
+                code="holders-unknown",
             )
         held = dict(zip(self.unit.tolist(), self.holder.tolist(), strict=True))
         if len(set(zip(self.unit.tolist(), self.holder.tolist(), strict=True))) > len(held):
-            raise InputError("a unit has two holders: it must have one, or both would pay for it")
+            raise InputError(
+                "a unit has two holders: it must have one, or both would pay for it", code="unit-of-two-holders"
+            )
         return held
 
     def of_units(self, chosen: Int[np.ndarray, " chosen"]) -> PrivateSamples:
@@ -256,13 +272,17 @@ def enrolled_units(samples: PrivateSamples, ledger: Ledger) -> Int64[np.ndarray,
     known = np.unique(samples.enrolled.astype(np.int64))
     if not np.isin(samples.unit, known).all():
         raise InputError(
-            f"some {ledger.declaration.unit}s hold samples and are not enrolled: correct privacy.enrolment or the data"
+            f"some {ledger.declaration.unit}s hold samples and are not enrolled: correct privacy.enrolment or the data",
+            code="not-enrolled",
         )
     most = ledger.most_units
     if len(known) > most:
         raise InputError(
             f"more {ledger.declaration.unit}s hold samples than the {most} that the ledger was opened for: declare as "
-            "many as there are (privacy.population)"
+            "many as there are (privacy.population)",
+            code="more-units-than-declared",
+            parameter="privacy.population",
+            value=most,
         )
     return np.union1d(known, codes_without_text(ledger.population - len(known)))
 
@@ -284,7 +304,11 @@ def population_of(parties: Sequence[Party], named: tuple[str, ...]) -> int:
     """
     held = {party.name: party.population for party in parties}
     if strangers := set(named) - held.keys():
-        raise InputError(f"party '{min(strangers)}' is none of the ledger's: open it with every party that takes part")
+        raise InputError(
+            f"party '{min(strangers)}' is none of the ledger's: open it with every party that takes part",
+            code="unknown-party",
+            value=min(strangers),
+        )
     return sum(held[name] for name in set(named))
 
 
@@ -334,9 +358,15 @@ def samples_of(samples: PrivateSamples, ledger: Ledger, part: Ledger) -> Private
     held = Counter(holder.values())
     for party, code in zip(ledger.parties, _codes(ledger.parties).tolist(), strict=True):
         if held.pop(code, 0) > party.population:
-            raise InputError(f"{party} holds more units than the {party.population} that it declares: declare as many")
+            raise InputError(
+                f"{party} holds more units than the {party.population} that it declares: declare as many",
+                code="more-units-than-party-declares",
+                value=party.population,
+            )
     if held:
-        raise InputError("some samples are held by nobody whom the ledger knows: open it with all parties")
+        raise InputError(
+            "some samples are held by nobody whom the ledger knows: open it with all parties", code="held-by-nobody"
+        )
     own = samples.of_holders(_codes(part.parties))
     return replace(own, enrolled=np.unique(own.unit))
 
@@ -378,7 +408,12 @@ def _senders(part: Ledger, known: set[int]) -> list[int]:
         return sorted(_codes(part.parties).tolist())
     most = part.declaration.holders or 0
     if len(known) > most:
-        raise InputError(f"more clients hold records than the {most} that privacy.holders declares: declare as many")
+        raise InputError(
+            f"more clients hold records than the {most} that privacy.holders declares: declare as many",
+            code="more-holders-than-declared",
+            parameter="privacy.holders",
+            value=most,
+        )
     return sorted(known | set(codes_without_text(most - len(known)).tolist()))
 
 

@@ -94,17 +94,26 @@ def _validate(name: str, declaration: Privacy) -> None:
     if declaration.aggregation != "trusted":
         raise InputError(
             f"privacy.aggregation is {declaration.aggregation}: in {name} a curator shows the private text to a model "
-            "for every token; set privacy.aggregation to trusted if you hold the table, or run popri"
+            "for every token; set privacy.aggregation to trusted if you hold the table, or run popri",
+            code="aggregation-not-trusted",
+            parameter="privacy.aggregation",
+            value=declaration.aggregation,
         )
     if declaration.sampling != "full":
         raise InputError(
             f"privacy.sampling is {declaration.sampling}: each {declaration.unit} is in one group of {name}, and none "
-            "is left out; set privacy.sampling to full, and leave clients_per_round out"
+            "is left out; set privacy.sampling to full, and leave clients_per_round out",
+            code="units-are-left-out",
+            parameter="privacy.sampling",
+            value=declaration.sampling,
         )
     if declaration.unit == "record" and declaration.adjacency == "replace_one":
         raise InputError(
             f"privacy.adjacency is replace_one and privacy.unit record: a record that is replaced may change groups of "
-            f"{name}, and both would pay; set privacy.adjacency to zero_out or add_remove"
+            f"{name}, and both would pay; set privacy.adjacency to zero_out or add_remove",
+            code="replaced-record-changes-groups",
+            parameter="privacy.adjacency",
+            value=declaration.adjacency,
         )
 
 
@@ -202,11 +211,15 @@ def _sum(
 ) -> Int64[np.ndarray, " candidate"]:
     units = said.unit
     if len(np.unique(units)) < len(units) or not np.isin(units, own.unit).all():
-        raise InputError(f"{plan.query.name}: a unit contributes that is not of the group, or contributes twice")
+        raise InputError(
+            f"{plan.query.name}: a unit contributes that is not of the group, or contributes twice",
+            code="contribution-of-another-group",
+        )
     if said.rows.shape != (len(units), len(candidates.tokens)):
         raise InputError(
             f"{plan.query.name}: rows of shape {said.rows.shape} of {len(units)} units and {len(candidates.tokens)} "
-            "candidates: each unit has one number a candidate"
+            "candidates: each unit has one number a candidate",
+            code="contribution-of-another-width",
         )
     return np.asarray(on_grid(said.rows, plan.query.clip_norm).sum(axis=0))
 

@@ -327,12 +327,17 @@ def validate_model(model: PreTrainedModel, longest: int) -> None:
     config = model.config.get_text_config()
     named = config.name_or_path or config.model_type
     if "position_ids" not in inspect.signature(type(model).forward).parameters:
-        raise InputError(f"{named} takes no positions, so responses cannot share a prompt: take another generator")
+        raise InputError(
+            f"{named} takes no positions, so responses cannot share a prompt: take another generator",
+            code="no-positions",
+        )
     window = _window(config)
     if window is not None and window < longest:
         raise InputError(
             f"{named} looks back {window} tokens only; a prompt with its response takes {longest}: take a generator "
-            "with full attention, or lower chunking.length or sampler.max_new_tokens"
+            "with full attention, or lower chunking.length or sampler.max_new_tokens",
+            code="window-too-short",
+            value=window,
         )
 
 

@@ -45,7 +45,11 @@ def build_snapshot(params: LargeFedBench, tokenizer: ChunkTokenizer, *, raw_dir:
         SnapshotError: a snapshot of that name exists and is another one.
     """
     if not params.snapshot:
-        raise InputError("largefedbench.snapshot is not set: name the snapshot, for example 2025.1")
+        raise InputError(
+            "largefedbench.snapshot is not set: name the snapshot, for example 2025.1",
+            code="snapshot-not-set",
+            parameter="largefedbench.snapshot",
+        )
     with side_by_side(params.processes) as run:
         return _build(params, tokenizer, raw_dir, out_dir / params.snapshot, run)
 
@@ -54,7 +58,11 @@ def _build(params: LargeFedBench, tokenizer: ChunkTokenizer, raw_dir: Path, targ
     digests = digest_pages(raw_dir, params, run)
     if not digests:
         looked = ", ".join(f"{raw_dir / name}" for name in params.sources)
-        raise InputError(f"no raw pages in {looked}: set largefedbench.raw_dir to the directory that holds them")
+        raise InputError(
+            f"no raw pages in {looked}: set largefedbench.raw_dir to the directory that holds them",
+            code="no-raw-pages",
+            parameter="largefedbench.raw_dir",
+        )
     unread = [error for name in params.sources for error in unread_files(raw_dir, SOURCES[name])]
     made_by = code_and_libraries()
     identity = build_identity(params, tokenizer, digests, unread, made_by)
@@ -109,7 +117,10 @@ def _existing(target: Path, working: Path, inputs_sha256: str) -> Path:
     if made_from != inputs_sha256:
         raise SnapshotError(
             f"{target} exists and was built from other pages, parameters or code: choose another "
-            "largefedbench.snapshot, or move the old one away"
+            "largefedbench.snapshot, or move the old one away",
+            code="snapshot-of-other-pages",
+            parameter="largefedbench.snapshot",
+            value=str(target),
         )
     if working.exists():
         shutil.rmtree(working)
@@ -173,7 +184,8 @@ def _merge(
     if not merged:
         reasons = {name: one.as_dict()["left_out"] for name, one in counts.items()}
         raise InputError(
-            f"no client is left in snapshot {params.snapshot}: {json.dumps(reasons)}; bad pages: {bad_pages[:5]}"
+            f"no client is left in snapshot {params.snapshot}: {json.dumps(reasons)}; bad pages: {bad_pages[:5]}",
+            code="no-client-left",
         )
     _take_back(merged, counts)
     for source, one in counts.items():

@@ -167,7 +167,9 @@ def _turns(source: Source, task: ShardTask, counts: SourceCounts, bad_pages: lis
                 elif error := _loss(item, counts):
                     _note_bad(error, task.params, counts, bad_pages)
             if not found:
-                raise RawPageError(page.name, "holds nothing that its source publishes: no text, no row")
+                raise RawPageError(
+                    page.name, "holds nothing that its source publishes: no text, no row", code="page-holds-nothing"
+                )
         except RawPageError as error:
             _note_bad(error, task.params, counts, bad_pages)
 

@@ -32,6 +32,9 @@ class DpPrediction(Parameters):
     def _draws_without_a_nucleus(self) -> Self:
         if self.sampler.top_p != 1:
             raise InputError(
-                f"dp_prediction.sampler.top_p is {self.sampler.top_p}: tokens are limited by min_p here; set top_p to 1"
+                f"dp_prediction.sampler.top_p is {self.sampler.top_p}: min_p limits tokens here; set top_p to 1",
+                code="nucleus-not-supported",
+                parameter="dp_prediction.sampler.top_p",
+                value=self.sampler.top_p,
             )
         return self

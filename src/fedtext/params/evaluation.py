@@ -57,7 +57,10 @@ class NonPrivateMeasure(TaskParameters):
             raise InputError(
                 f"{self.group}.measured is true, but this run releases figures of held-out text with noise, and "
                 f"{self.figures} have no such release: leave it out ({self.group}.measured=false), or measure without "
-                "protection (evaluation.priced=false)"
+                "protection (evaluation.priced=false)",
+                code="measure-has-no-release",
+                parameter=f"{self.group}.measured",
+                value=True,
             )
 
 
@@ -148,7 +151,12 @@ class Evaluation(Parameters):
     @classmethod
     def _one_comes_first(cls, value: tuple[int, ...]) -> tuple[int, ...]:
         if value[:1] != (1,):
-            raise InputError(f"evaluation.top is '{' '.join(map(str, value))}': begin with 1, which reports lead with")
+            raise InputError(
+                f"evaluation.top is '{' '.join(map(str, value))}': begin with 1, which reports lead with",
+                code="top-begins-above-one",
+                parameter="evaluation.top",
+                value=value,
+            )
         return value
 
     def is_priced(self, corpus: Corpus) -> bool:

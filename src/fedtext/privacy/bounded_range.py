@@ -43,9 +43,17 @@ def dominating_shift(range_: float, tokens: int) -> float:
         ValueError: a range that is not in (0, 16], or a number of tokens that is not from 1 to 512.
     """
     if not 1 <= tokens <= MOST_TOKENS:
-        raise InputError(f"{tokens} tokens are drawn from the same units: plan 1 to {MOST_TOKENS}")
+        raise InputError(
+            f"{tokens} tokens are drawn from the same units: plan 1 to {MOST_TOKENS}",
+            code="too-many-tokens-planned",
+            value=tokens,
+        )
     if not 0 < range_ <= 2 * LARGEST_RANGE:
-        raise InputError(f"a token of range {range_}: it must be above 0 and at most {2 * LARGEST_RANGE:g}")
+        raise InputError(
+            f"a token of range {range_}: it must be above 0 and at most {2 * LARGEST_RANGE:g}",
+            code="range-out-of-bounds",
+            value=range_,
+        )
     delta, step = _divergence(range_, tokens)
     seen = delta > _NEGLIGIBLE
     # The divergence falls with epsilon: a Gaussian above it at the next grid point is above it up to there.

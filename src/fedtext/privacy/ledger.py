@@ -71,7 +71,10 @@ class BudgetExceeded(InputError):  # noqa: N818 - it is the outcome of a check, 
         whose = f" of {party}" if party else ""
         super().__init__(
             f"the privacy budget{whose} is epsilon {budget:.6g}; {spent:.6g} is spent; '{name}' of round {round} asks "
-            f"for {asked:.6g}, which makes {total:.6g}. Add noise, release less often, or declare a larger epsilon"
+            f"for {asked:.6g}, which makes {total:.6g}. Add noise, release less often, or declare a larger epsilon",
+            code="budget-exceeded",
+            parameter="privacy.epsilon",
+            value=budget,
         )
 
 
@@ -121,7 +124,10 @@ class Release(Parameters):
     @model_validator(mode="after")
     def _validate_rate(self) -> Release:
         if self.sampling == "full" and self.rate != 1:
-            raise InputError(f"{self.name}: rate is {self.rate} with sampling 'full': it must be 1")
+            raise InputError(
+                f"{self.name}: rate is {self.rate} with sampling 'full': it must be 1",
+                code="release-of-all-below-rate-one",
+            )
         return self
 
     @property
@@ -297,17 +303,23 @@ class Ledger(Parameters):
         if release.unit != self.declaration.unit:
             raise InputError(
                 f"'{release.name}' protects a {release.unit}, the declared unit is a {self.declaration.unit}: "
-                "bound and noise the contribution of the declared unit"
+                "bound and noise the contribution of the declared unit",
+                code="release-protects-another-unit",
+                value=release.unit,
             )
         if strangers := set(release.parties or ()) - {party.name for party in self.parties}:
             raise InputError(
                 f"'{release.name}' names the party '{min(strangers)}', which the ledger does not know: open it with "
-                "every party (open_ledger), or let all take part"
+                "every party (open_ledger), or let all take part",
+                code="release-names-unknown-party",
+                value=min(strangers),
             )
         if any(release.repeats(entry) for entry in self.releases):
             raise InputError(
                 f"'{release.name}' of round {release.round} is in the ledger already: a repeated node must start "
-                "from the ledger it was given first, and another release needs another name"
+                "from the ledger it was given first, and another release needs another name",
+                code="release-repeated",
+                value=release.name,
             )
 
     def _validate_planned(self, release: Release, planned: tuple[Release, ...]) -> None:
@@ -315,7 +327,9 @@ class Ledger(Parameters):
         if not any(plan.as_noisy_as(release) for plan in named):
             raise InputError(
                 f"'{release.name}' of round {release.round} at noise multiplier {release.noise_multiplier:.6g} is not "
-                "what the ledger was opened for: plan it (open_ledger), or release what was planned"
+                "what the ledger was opened for: plan it (open_ledger), or release what was planned",
+                code="release-not-planned",
+                value=release.name,
             )
 
 
@@ -343,7 +357,12 @@ def open_ledger(
             adjacency.
     """
     if population < 1:
-        raise InputError(f"population is {population}: there is no unit to protect; check the private data")
+        raise InputError(
+            f"population is {population}: there is no unit to protect; check the private data",
+            code="nobody-to-protect",
+            parameter="population",
+            value=population,
+        )
     for party in parties or (None,):
         _validate_delta(declaration, population, part, party)
     ledger = Ledger(declaration=declaration.of_a_run(), population=population, part=part, parties=tuple(parties))
@@ -363,5 +382,8 @@ def _validate_delta(declaration: Privacy, population: int, part: Part, party: Pa
         kind = "training" if part == "train" else part
         raise InputError(
             f"privacy.delta is {declaration.delta} for {held} {kind} {declaration.unit}s{whose}: it must be below "
-            f"1 / {held} = {1 / held:.3g}, better far below"
+            f"1 / {held} = {1 / held:.3g}, better far below",
+            code="delta-above-one-unit",
+            parameter="privacy.delta",
+            value=declaration.delta,
         )

@@ -58,7 +58,10 @@ class NoiseKey(BaseModel):
         if (self.source == "seed") != (noise_seed is not None):
             raise InputError(
                 f"the noise key comes from the {self.source}, but privacy.noise_seed is {noise_seed}: remove the data "
-                "root's private_noise_key, or declare what it was made with"
+                "root's private_noise_key, or declare what it was made with",
+                code="noise-key-contradicts-seed",
+                parameter="privacy.noise_seed",
+                value=noise_seed,
             )
 
 
@@ -107,7 +110,12 @@ def discrete_gaussian(
     """
     validate_exact_noise(stddev_on_grid)
     if size < 0:
-        raise InputError(f"noise for {size} coordinates: the size must be at least 0")
+        raise InputError(
+            f"noise for {size} coordinates: the size must be at least 0",
+            code="size-below-zero",
+            parameter="size",
+            value=size,
+        )
     stretch = min((1 << _position_bits(stddev_on_grid)) / stddev_on_grid, 2.0)
     # Size and stddev name the stream too: the same bits at two scales would reveal the noise.
     named = ("discrete gaussian", float(stddev_on_grid).hex(), str(size), *stream)
@@ -143,9 +151,15 @@ def exponential_choice(
         ValueError: there is no choice or too many, or `scale` is not positive and finite.
     """
     if not 1 <= len(scores) <= _MOST_CHOICES:
-        raise InputError(f"a choice among {len(scores)}: give 1 to {_MOST_CHOICES}")
+        raise InputError(
+            f"a choice among {len(scores)}: give 1 to {_MOST_CHOICES}", code="nothing-to-choose", value=len(scores)
+        )
     if not (scale > 0 and math.isfinite(scale)):
-        raise InputError(f"the scale of a choice is {scale}: it must be positive and finite")
+        raise InputError(
+            f"the scale of a choice is {scale}: it must be positive and finite",
+            code="choice-without-scale",
+            value=scale,
+        )
     gaps = scores.max().view(np.uint64) - scores.view(np.uint64)  # a difference may be beyond int64
     mask, exact = np.uint64((1 << (len(scores) - 1).bit_length()) - 1), Fraction(scale)
     named = ("exponential choice", float(scale).hex(), str(len(scores)), *stream)
@@ -168,7 +182,10 @@ def validate_exact_noise(stddev_on_grid: float) -> None:
     if not MIN_STDDEV <= stddev_on_grid <= MAX_STDDEV:
         raise InputError(
             f"noise of {stddev_on_grid} grid points: the sampler is exact from 2^-10 to 2^40; take a larger epsilon, "
-            "fewer rounds or a smaller model"
+            "fewer rounds or a smaller model",
+            code="noise-beyond-sampler",
+            parameter="stddev_on_grid",
+            value=stddev_on_grid,
         )
 
 

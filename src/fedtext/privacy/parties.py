@@ -84,17 +84,23 @@ def validate_partition(parties: Sequence[Party], population: int, epsilon: float
     if not parties:
         return
     if len({party.name for party in parties}) < len(parties):
-        raise InputError("two parties have one name: every party needs its own")
+        raise InputError("two parties have one name: every party needs its own", code="party-named-twice")
     if (held := sum(party.population for party in parties)) != population:
         raise InputError(
             f"population is {population}, and the parties hold {held} units: a unit belongs to one party, so both must "
-            "be the same"
+            "be the same",
+            code="parties-do-not-add-up",
+            parameter="population",
+            value=population,
         )
     for party in parties:
         if party.epsilon > epsilon:
             raise InputError(
                 f"{party} has a budget of epsilon {party.epsilon:.6g}, and the run declares {epsilon:.6g}: declare the "
-                "largest of the parties' budgets"
+                "largest of the parties' budgets",
+                code="party-budget-not-declared",
+                parameter="epsilon",
+                value=epsilon,
             )
 
 

@@ -75,7 +75,11 @@ def render_report(
     """
     unknown = sorted(figures.keys() - FIGURES.keys())
     if unknown:
-        raise InputError(f"the report has no place for figure {unknown[0]!r}; it knows {', '.join(FIGURES)}")
+        raise InputError(
+            f"the report has no place for figure {unknown[0]!r}; it knows {', '.join(FIGURES)}",
+            code="unknown-figure",
+            value=unknown[0],
+        )
     title = heading(CONDITIONS[card["accuracy"]["judged"]].made, card)
     drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
     sections = _sections(card, drawn) | {"made": ("How it was made", facts_table(facts or {}))}

@@ -74,7 +74,10 @@ class Store:
         except LockHeldError:
             raise DataRootBusyError(
                 f"another run is writing to {data_root}: wait for it, or give this one its own directory with "
-                "--params data_root=DIR"
+                "--params data_root=DIR",
+                code="data-root-busy",
+                parameter="data_root",
+                value=str(data_root),
             ) from None
         with lock:
             yield store

@@ -51,7 +51,7 @@ class SourceTree:
     def __init__(self, package: str) -> None:
         spec = find_spec(package)
         if spec is None or not spec.submodule_search_locations:
-            raise InputError(f"'{package}' is not an importable package")
+            raise InputError(f"'{package}' is not an importable package", code="unknown-package", value=package)
         self.package = package
         root = Path(next(iter(spec.submodule_search_locations)))
         self._files = {_module_name(package, path.relative_to(root)): path for path in sorted(root.rglob("*.py"))}

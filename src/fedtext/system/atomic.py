@@ -100,9 +100,10 @@ def _name_full_disk(error: BaseException | None, target: Path) -> None:
     while error is not None:
         if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
             raise UnreadableFileError(
-                error.errno,
                 f"no space left to write {target}; nothing half-written was kept. Free some space or choose another "
                 "place with --params data_root=DIR, then run the same command again",
+                code="disk-full",
+                errno=error.errno,
             ) from error
         error = error.__cause__
 

@@ -359,4 +359,7 @@ def _bar(label: str) -> TrainerCallback:
 def _validate_convergence(history: Sequence[dict[str, float]], label: str) -> None:
     for entry in history:
         if not math.isfinite(entry["loss"]):
-            raise InputError(f"{label}: loss {entry['loss']} at step {entry['step']:.0f}; lower the learning rate")
+            raise InputError(
+                f"{label}: loss {entry['loss']} at step {entry['step']:.0f}; lower the learning rate",
+                code="preference-loss-not-finite",
+            )

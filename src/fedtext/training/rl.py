@@ -58,7 +58,7 @@ def train_on_rewards(
     from trl import RLOOTrainer
 
     if not prompts:
-        raise InputError("no prompts: reinforcement needs at least one to answer")
+        raise InputError("no prompts: reinforcement needs at least one to answer", code="no-prompts")
     model, tokenizer = base.load()
     set_seed(seed % 2**32)
     with tempfile.TemporaryDirectory() as scratch, without_deprecations():
@@ -88,7 +88,7 @@ def _checked(rewards: Rewards) -> Callable[..., list[float]]:
     def reward(prompts: list[str], completions: list[str], **_: Any) -> list[float]:
         found = rewards(prompts, completions)
         if not all(map(math.isfinite, found)):
-            raise InputError("a reward is NaN or infinite: check the scorer and the encoder")
+            raise InputError("a reward is NaN or infinite: check the scorer and the encoder", code="reward-not-finite")
         return found
 
     return reward

@@ -24,7 +24,7 @@ from fedtext.params.generation import Sampler
 from fedtext.params.policies import JudgeKind, Policies
 from fedtext.params.task import Task
 from fedtext.system.errors import InputError
-from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refusal
+from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refusal, refusal_of
 from fedtext.wiring.config import ProjectConfigLoader, corpus_is_public
 
 MOST_ROUNDS = 200  # a graph of 200 rounds is built in 5 s; one of 1000 takes 85 s and 2.4 GB
@@ -98,7 +98,10 @@ class Settings:
         group = self.parameters[name]
         if not isinstance(group, dict):
             raise InputError(
-                f"{name} is {group!r}, but names a group of parameters: give one of them, {name}.NAME=VALUE"
+                f"{name} is {group!r}, but names a group of parameters: give one of them, {name}.NAME=VALUE",
+                code="group-given-a-value",
+                parameter=name,
+                value=group,
             )
         return group
 
@@ -112,7 +115,10 @@ class Settings:
         if not isinstance(rounds, int) or not 1 <= rounds <= MOST_ROUNDS:
             raise InputError(
                 f"{algorithm}.rounds is {rounds!r}: it must be a whole number from 1 to {MOST_ROUNDS}, for every round "
-                "is a part of the graph"
+                "is a part of the graph",
+                code="rounds-out-of-range",
+                parameter=f"{algorithm}.rounds",
+                value=rounds,
             )
         return rounds
 
@@ -131,7 +137,11 @@ class Settings:
         named = self._source("plms") or {}
         if not isinstance(named, dict) or not all(str(name).isidentifier() for name in named):
             raise RunRefusedError(
-                f"models.plms is {named!r}: it names generators by words of letters, digits and _, each with its source"
+                f"models.plms is {named!r}: it names generators by words of letters, digits and _, each with its "
+                "source",
+                code="unusable-generator-names",
+                parameter="models.plms",
+                value=named,
             )
         return tuple(sorted(name for name, source in named.items() if source is not None))
 
@@ -155,8 +165,8 @@ class Settings:
         try:
             policies.membership.validate_settings(corpus, evaluation)
             judge = policies.judged_by(corpus, priced=evaluation.is_priced(corpus))
-        except ValueError as error:
-            raise RunRefusedError(str(error)) from None
+        except InputError as error:
+            raise refusal_of(error) from None
         return PolicyEvaluation(judge, policies.controls if judge else (), policies.membership.measured)
 
     @cached_property
@@ -201,7 +211,9 @@ class Settings:
         try:
             set_measures(names)
         except ValueError as error:
-            raise RunRefusedError(f"evaluation.measures: {error}") from None
+            raise RunRefusedError(
+                f"evaluation.measures: {error}", code="unusable-measures", parameter="evaluation.measures"
+            ) from None
 
     def _validate_tasks(self) -> None:
         faults = parameter_faults(self.parameters, {task.group: task.parameters for task in TASKS})
@@ -216,8 +228,8 @@ class Settings:
         try:
             for task in TASKS:
                 self._settings_of(task).validate_settings(classes, priced=evaluation.is_priced(corpus))
-        except ValueError as error:
-            raise RunRefusedError(str(error)) from None
+        except InputError as error:
+            raise refusal_of(error) from None
 
     def _writing_of(self, corpus: Corpus) -> Sampler | None:
         """Return how the run's one generator writes the public texts; None if it does not."""

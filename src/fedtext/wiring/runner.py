@@ -31,7 +31,7 @@ from fedtext.resuming.records import DataRootBusyError, Store
 from fedtext.system.cores import keep_freed_memory, return_freed_memory
 from fedtext.system.errors import FedtextError
 from fedtext.system.folders import make_own_folder, own_temporary_folder
-from fedtext.system.refusal import RunRefusedError
+from fedtext.system.refusal import RunRefusedError, refusal_of
 from fedtext.wiring.account import DataSetBudget, NodeBudgetGuard, active_allowance
 from fedtext.wiring.conf_files import value_at
 from fedtext.wiring.config import active_data_root, active_loader, active_parameters, is_private_name
@@ -87,7 +87,9 @@ class ResumableRunner(SequentialRunner):
         try:
             self._run_what_is_left(pipeline, catalog, hook_manager, run_id)
         except KeyboardInterrupt:
-            raise RunInterruptedError("interrupted; what was done is kept: run the same command to resume") from None
+            raise RunInterruptedError(
+                "interrupted; what was done is kept: run the same command to resume", code="interrupted"
+            ) from None
 
     def _run_what_is_left(
         self,
@@ -159,7 +161,7 @@ class ResumableRunner(SequentialRunner):
             with Store.locked(data_root) as store:
                 yield store
         except DataRootBusyError as error:
-            raise RunRefusedError(str(error)) from None
+            raise refusal_of(error) from None
 
     def _execute_or_explain(self, execute: Any, node: Node) -> None:
         try:
@@ -190,7 +192,9 @@ def _check_same_parameters(resumption: Resumption, node: Node) -> None:
     made = " and ".join(map(repr, values))
     raise RunRefusedError(
         f"{node.name} would report {name} = {value_at(active_parameters(), name)!r}, but what it reports on was made "
-        f"at {made}: give that value, or run the whole pipeline"
+        f"at {made}: give that value, or run the whole pipeline",
+        code="report-of-other-parameters",
+        parameter=name,
     )
 
 

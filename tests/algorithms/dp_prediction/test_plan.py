@@ -10,6 +10,7 @@ from fedtext.algorithms.dp_prediction.plan import group_size, planned_ledger, pl
 from fedtext.params.dp_prediction import DpPrediction
 from fedtext.params.privacy import Privacy
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 
 def params(**changes: Any) -> DpPrediction:
@@ -43,15 +44,15 @@ def test_a_declared_noise_is_kept() -> None:
 
 
 def test_more_texts_than_clients_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"synthetic_texts is 10, written by 10 groups of 9 units: ask for at most 9"):
+    with refuses("more-groups-than-units", parameter="dp_prediction.synthetic_texts", value=10):
         planned_ledger(9, params(), declared(delta=1e-3, population=9))
 
 
 def test_more_tokens_than_can_be_priced_are_refused() -> None:
-    with pytest.raises(ValueError, match="plan 1 to 512"):
+    with refuses("too-many-tokens-planned", value=600):
         planned_ledger(1000, params(sampler={"max_new_tokens": 600}), declared())
 
 
 def test_a_nucleus_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"sampler\.top_p is 0\.9"):
+    with refuses("nucleus-not-supported", value=0.9):
         params(sampler={"top_p": 0.9})

@@ -154,7 +154,7 @@ def test_a_body_too_large_is_not_swallowed(
 def test_a_bad_body_is_asked_for_again(respx_mock: respx.MockRouter, client: HttpClient) -> None:
     def read(data: bytes) -> bytes:
         if data == b"error":
-            raise UnusableAnswerError("an error inside")
+            raise UnusableAnswerError("an error inside", code="an-error-inside")
         return data
 
     route = answers(respx_mock, httpx.Response(200, content=b"error"), OK)

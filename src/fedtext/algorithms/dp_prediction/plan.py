@@ -23,7 +23,10 @@ def group_size(params: DpPrediction, population: int) -> int:
         raise InputError(
             f"{NAME}.synthetic_texts is {params.synthetic_texts}, written by {groups(params)} groups of {population} "
             f"units: ask for at most {population * params.texts_per_group} texts, or let each group write more "
-            f"({NAME}.texts_per_group)"
+            f"({NAME}.texts_per_group)",
+            code="more-groups-than-units",
+            parameter=f"{NAME}.synthetic_texts",
+            value=params.synthetic_texts,
         )
     return size
 

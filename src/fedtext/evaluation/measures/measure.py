@@ -63,7 +63,10 @@ class Extra:
         if importlib.util.find_spec(self.module) is None:
             raise InputError(
                 f"{measure} needs the package {self.package}, which is not installed: pip install {self.package}, or "
-                f"leave {measure} out of evaluation.measures"
+                f"leave {measure} out of evaluation.measures",
+                code="missing-package",
+                parameter="evaluation.measures",
+                value=measure,
             )
 
 
@@ -166,7 +169,9 @@ class PerText(OnHeldOut):
         """
         found = self.counts(scored)
         if found.denominator.sum() == 0:
-            raise InputError(f"{self.title}: the held-out texts hold no {self.counted} to score")
+            raise InputError(
+                f"{self.title}: the held-out texts hold no {self.counted} to score", code="nothing-held-out-to-score"
+            )
         return clustered_ratio(found.numerator, found.denominator, clusters)
 
 

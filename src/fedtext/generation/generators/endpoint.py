@@ -108,7 +108,12 @@ class EndpointGenerator:
                 reasons up to the token limit.
         """
         if responses < 1:
-            raise InputError(f"{responses} responses a prompt asked: ask for at least 1")
+            raise InputError(
+                f"{responses} responses a prompt asked: ask for at least 1",
+                code="no-responses-asked",
+                parameter="responses",
+                value=responses,
+            )
         own = self.own(sampler)
         ask = self._request_function(framing, own)
 
@@ -143,7 +148,10 @@ class EndpointGenerator:
         if any(map(any, raw)) and not any(map(any, texts)):
             raise EndpointError(
                 f"{self.endpoint} reasons and does not answer within max_new_tokens ({own.max_new_tokens}): switch its "
-                "reasoning off in the server, raise the sampler's max_new_tokens, or take a model that does not reason"
+                "reasoning off in the server, raise the sampler's max_new_tokens, or take a model that does not reason",
+                code="endpoint-reasons-too-long",
+                parameter="sampler.max_new_tokens",
+                value=own.max_new_tokens,
             )
         return texts
 
@@ -184,11 +192,16 @@ class EndpointGenerator:
             except (openai.APIError, *UNREADABLE) as error:
                 raise self.endpoint.as_user_error(error) from None
             if not texts:
-                raise EndpointError(f"{self.endpoint} answers without any text: look into its log")
+                raise EndpointError(
+                    f"{self.endpoint} answers without any text: look into its log", code="endpoint-without-text"
+                )
             if any(len(text) > LONGEST_TOKEN * sampler.max_new_tokens for text in texts):
                 raise EndpointError(
                     f"{self.endpoint} answers with far more than the {sampler.max_new_tokens} tokens that it was asked "
-                    "for: it ignores max_tokens; set a limit in the server, or take another one"
+                    "for: it ignores max_tokens; set a limit in the server, or take another one",
+                    code="endpoint-ignores-max-tokens",
+                    parameter="sampler.max_new_tokens",
+                    value=sampler.max_new_tokens,
                 )
             return texts
 

@@ -68,7 +68,12 @@ def sample_responses(
     import torch
 
     if responses < 1:
-        raise InputError(f"{responses} responses a prompt asked: ask for at least 1")
+        raise InputError(
+            f"{responses} responses a prompt asked: ask for at least 1",
+            code="too-few-responses-asked",
+            parameter="responses",
+            value=responses,
+        )
     encoded = _encode(model, tokenizer, prompts, sampler.max_new_tokens)
     validate_model(model, max(map(len, encoded), default=0) + sampler.max_new_tokens)
     parts = _parts(len(prompts), responses)
@@ -138,11 +143,17 @@ def _encode(
     longest = context_length(model)
     for number, ids in enumerate(encoded):
         if not ids:
-            raise InputError(f"prompt {number} is empty: a continuation needs at least one token to continue")
+            raise InputError(
+                f"prompt {number} is empty: a continuation needs at least one token to continue",
+                code="empty-prompt",
+                value=number,
+            )
         if longest is not None and len(ids) + new_tokens > longest:
             raise InputError(
                 f"prompt {number} has {len(ids)} tokens; with {new_tokens} new ones that is more than the model's "
-                f"{longest}: lower chunking.length or sampler.max_new_tokens, or choose one with a longer context"
+                f"{longest}: lower chunking.length or sampler.max_new_tokens, or choose one with a longer context",
+                code="prompt-too-long",
+                value=number,
             )
     return encoded
 
@@ -281,7 +292,7 @@ def _beginnings(
     if not framing.chat:
         return list(requests)
     if tokenizer.chat_template is None:
-        raise InputError(no_chat_message(source, "has no chat template"))
+        raise InputError(no_chat_message(source, "has no chat template"), code="no-chat-template", value=source)
     first = tokenizer.bos_token if _adds_first_token(tokenizer) else None
     turns = ([{"role": "user", "content": text}] for text in requests)
     texts = [tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True) for turn in turns]

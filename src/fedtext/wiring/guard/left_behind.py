@@ -72,7 +72,9 @@ class FolderSnapshot:
         if faults and (isinstance(failed, Exception) or failed is None) and not _is_reported(failed, left):
             raise RunRefusedError(
                 f"{watch.who} {' and '.join(faults)}, after it has read private data: return what it makes as a data "
-                "set, and end what it starts"
+                "set, and end what it starts",
+                code="left-behind",
+                value=watch.who,
             ) from failed
         if failed is not None:
             raise failed
@@ -97,7 +99,9 @@ class FolderSnapshot:
         if workers := running.workers():
             raise RunRefusedError(
                 f"{watch.who} reads private data, and {workers[0]} runs beside it, where nothing watches: end "
-                "it before the run"
+                "it before the run",
+                code="something-runs-beside",
+                value=watch.who,
             )
 
     def _log_processes(self, processes: list[Process], watch: Watch) -> None:

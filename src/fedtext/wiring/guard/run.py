@@ -73,7 +73,7 @@ class Guard:
             with reading.without_recording():
                 fault = next(self._faults(node, inputs, outputs, read), None)
             if fault is not None:
-                raise RunRefusedError(f"node '{node.name}' {fault}")
+                raise RunRefusedError(f"node '{node.name}' {fault}", code="node-breaks-a-rule", value=node.name)
             return made
 
         return node._copy(func=function)

@@ -148,7 +148,9 @@ def _refused_write_explained(watch: Watch) -> Iterator[None]:
         if is_write_refused(error):
             told = RunRefusedError(
                 f"{watch.who} writes a file itself while it reads private data ({type(error).__name__}): "
-                "return what it makes as a data set"
+                "return what it makes as a data set",
+                code="file-written",
+                value=watch.who,
             )
             raise told from error
         raise
