@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -33,7 +32,7 @@ from fedtext.privacy.noise import new_noise_key
 from tests.parameters import conf_base
 from tests.refusals import refuses
 
-KEY, CPU = new_noise_key(5), torch.device("cpu")
+KEY = new_noise_key(5)
 WORDS, UNITS = 4, 40
 PUBLIC = np.array([0.3, -0.2, 0.0, 0.1])
 
@@ -73,7 +72,7 @@ def written(
     epsilon: float = 1.0,
 ) -> tuple[list[list[int]], Ledger]:
     ledger = open_ledger(declared(epsilon=epsilon), UNITS, [plan.release])
-    return release_texts(plan, lambda own, *_: reader(own), samples, ledger, KEY, CPU)
+    return release_texts(plan, lambda own, *_: reader(own), samples, ledger, KEY)
 
 
 def test_tokens_are_drawn_by_public_odds_and_the_mean_over_the_declared_group() -> None:

@@ -16,9 +16,9 @@ reader's part (`fedtext.algorithms.dp_prediction.next_tokens`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int, Int64
@@ -31,12 +31,10 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.bounded_range import largest_range, unit_shift
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.noise import NoiseKey, keyed_bytes
-from fedtext.system.cores import over_cores
 from fedtext.system.errors import InputError
-from fedtext.system.progress import progress
 
-if TYPE_CHECKING:
-    import torch
+Texts = list[list[int]]  # the tokens of each
+SideBySide = Callable[[Callable[[int], Texts], range], Iterable[Texts]]
 
 GRID = 2**20  # points from 0 to the clip
 _LARGEST = 2.0**61  # of a public score, which is public already: beyond it sums would not fit
@@ -147,8 +145,8 @@ def release_texts(
     samples: PrivateSamples,
     ledger: Ledger,
     key: NoiseKey,
-    device: torch.device,
-) -> tuple[list[list[int]], Ledger]:
+    side_by_side: SideBySide = map,
+) -> tuple[Texts, Ledger]:
     """Write all planned texts, groups side by side, and return their tokens and the charged ledger.
 
     The same call gives the same bytes, on any number of cores.
@@ -159,7 +157,7 @@ def release_texts(
         samples: The samples of all units.
         ledger: The ledger to charge.
         key: The run's secret noise key.
-        device: Where the reader's model computes.
+        side_by_side: Maps a function over the numbers of the groups, in their order; each group is computed by itself.
 
     Raises:
         BudgetExceeded: ledger or budget guard refuse; no private value has been read.
@@ -171,15 +169,14 @@ def release_texts(
         units = np.unique(held.unit)
         group = group_of(units, plan, key)
 
-        def written(number: int) -> list[list[int]]:
+        def written(number: int) -> Texts:
             own = held.of_units(units[group == number])
             return [
                 _text(plan, release, reader_of(own, number, text), own, (f"group {number}", f"text {text}"))
                 for text in range(plan.texts)
             ]
 
-        done = over_cores(written, range(plan.groups), plan.groups, device)
-        texts = [text for of_group in progress(done, plan.query.name, total=plan.groups) for text in of_group]
+        texts = [text for of_group in side_by_side(written, range(plan.groups)) for text in of_group]
     return texts, charged
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from fedtext.algorithms.dp_prediction.next_tokens import GroupReader, NextTokens
 from fedtext.algorithms.dp_prediction.plan import group_size, planned_release
 from fedtext.algorithms.dp_prediction.prompts import NO_TOKEN, Rows, filled, form_of, framing_of, public_row
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.federation.token_release import PlannedTokens, release_texts
+from fedtext.federation.token_release import PlannedTokens, Texts, release_texts
 from fedtext.generation.cleaning import clean_samples
 from fedtext.generation.decoding import validate_model
 from fedtext.generation.first_tokens import never_first
@@ -25,7 +25,9 @@ from fedtext.params.dp_prediction import DpPrediction
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import stream
+from fedtext.system.cores import over_cores
 from fedtext.system.precision import decoding_copy
+from fedtext.system.progress import progress
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -70,7 +72,7 @@ def written_tokens(
         group_size(params, ledger.population),
         samples.features.shape[1],
     )
-    tokens, charged = release_texts(plan, writer.reader, samples, ledger, key, model.device)
+    tokens, charged = release_texts(plan, writer.reader, samples, ledger, key, writer.over_cores)
     return filled(tokens, plan.tokens), charged
 
 
@@ -106,6 +108,11 @@ class _Writer:
             is_complete=self._is_complete(framing.stops),
             never_first=self._never_first if framing.letter_first and not begun else None,
         )
+
+    def over_cores(self, write: Callable[[int], Texts], groups: range) -> Iterable[Texts]:
+        """Write the texts of the groups, one group a core."""
+        done = over_cores(write, groups, len(groups), self.model.device)
+        return progress(done, "texts of groups of clients", unit="group", total=len(groups))
 
     @cached_property
     def _at_once(self) -> int:
