@@ -13,6 +13,7 @@ import pytest
 from fedtext import pipelines
 from fedtext.pipeline_registry import algorithms
 from fedtext.wiring.algorithm import OutputType
+from tests.refusals import refuses
 
 DEFINITION = """
 from kedro.pipeline import Pipeline
@@ -81,11 +82,11 @@ def test_a_new_algorithm_needs_no_list(beside: Path) -> None:
 
 def test_a_name_that_is_not_its_folder_s_is_refused(beside: Path) -> None:
     define(beside, "newcomer", "other")
-    with pytest.raises(ValueError, match="pipelines/newcomer defines algorithm 'other': give both the same name"):
+    with refuses("algorithm-of-other-name", value="other"):
         algorithms()
 
 
 def test_nothing_stands_on_what_is_not_there(beside: Path) -> None:
     define(beside, "newcomer", "newcomer", depends_on="nowhere")
-    with pytest.raises(ValueError, match="newcomer depends on 'nowhere': choose one of dp_fedavg"):
+    with refuses("unknown-dependency", value="nowhere"):
         algorithms()

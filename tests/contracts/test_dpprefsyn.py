@@ -9,9 +9,9 @@ from kedro.pipeline import Pipeline
 
 from fedtext.params.dpprefsyn import UNLEARNED, Dpprefsyn
 from fedtext.privacy.tags import Tag
-from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import ProjectConfigLoader
 from tests.contracts import graphs
+from tests.refusals import refuses
 
 CLUSTERED = {"heads": 5, "heads_by": "difference"}
 FORMS: dict[str, dict[str, Any]] = {
@@ -76,7 +76,7 @@ def test_a_private_file_is_judged_by_a_model_or_not_at_all() -> None:
     for policies, judged in (({}, set()), ({"judge": "model"}, {"judge_by_model"})):
         names = {node.name.rpartition(".")[2] for node in registered(corpus=private, policies=policies).nodes}
         assert {name for name in names if name.startswith("judge_by")} == judged
-    with pytest.raises(RunRefusedError, match="reads the protected pairs"):
+    with refuses("membership-reads-protected-pairs"):
         registered(corpus=private, policies={"membership": {"measured": True}})
 
 
@@ -84,7 +84,7 @@ def test_membership_on_a_private_file_compares_with_test_clients_that_somebody_g
     from tests.contracts.graphs import check_registered_pipelines
 
     asked = {"corpus": {"source": "hh", "path": "pairs.jsonl"}, "policies": {"membership": {"measured": True}}}
-    with pytest.raises(RunRefusedError, match=r"only with noise.*evaluation\.priced=false"):
+    with refuses("membership-has-no-release"):
         registered(**asked, evaluation={"private_control": True})
     job = registered(**asked, evaluation={"private_control": True, "priced": False})
     assert check_registered_pipelines({"dpprefsyn": job}) == []

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from kedro.framework.startup import bootstrap_project
-from kedro.io import DataCatalog, DatasetError
+from kedro.io import DataCatalog
 
 from fedtext.generation.by_class import texts_side_by_side
 from fedtext.generation.generators.endpoint import EndpointGenerator
@@ -79,7 +79,7 @@ def test_two_temperatures_and_a_server_write_side_by_side() -> None:
 
 
 def test_a_name_that_is_not_there_is_told_with_those_that_are() -> None:
-    with pytest.raises(DatasetError, match=r"no generator 'hot' \(it has: cold, warm\)"):
+    with refuses("unknown-generator", parameter="models.plms", value="hot"):
         catalog(WARM).get("plm_hot")
 
 

@@ -30,6 +30,7 @@ from fedtext.pipelines.popri import nodes
 from fedtext.privacy.ledger import BudgetExceeded
 from tests.parameters import conf_base
 from tests.pipelines.conftest import DIM, Talker
+from tests.refusals import refuses
 
 Run = Callable[..., dict[str, Any]]
 SCORINGS = [
@@ -133,7 +134,7 @@ def test_the_central_variant_protects_records_with_a_curator(run_popri: Run) -> 
     assert made["population"] == Population(enrolled=80, training=60, test=10, source="counted")
     assert made["popri_privacy_report"]["unit"] == "record"
     assert "trusted" in made["popri.ledger"].releases[0].mechanism
-    with pytest.raises(ValueError, match="variant is federated"):
+    with refuses("no-curator", value="federated"):
         run_popri(privacy=central)
 
 

@@ -24,12 +24,12 @@ from fedtext.params.training import TunedTraining
 from fedtext.privacy.noise import new_noise_key
 from fedtext.privacy.tags import Tag
 from fedtext.reporting.tables import task_tables
-from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.algorithm import no_controls
 from fedtext.wiring.config import active_loader
 from fedtext.wiring.hooks.tracking import run_name
 from tests.parameters import conf_base
 from tests.pipelines.conftest import ON_DEVICE, HashEncoder, Kept, configure, made_up
+from tests.refusals import refuses
 
 TABLE = {"source": "table", "path": "mine.csv"}
 CONTROL = "private_counts_private"
@@ -159,7 +159,7 @@ def test_the_control_on_private_text_is_an_explicit_choice() -> None:
     ("names", "said"), [("fid fud", "no measure is called 'fud'"), ("top_1", "taken on held-out texts")]
 )
 def test_a_measure_of_sets_that_is_not_there_is_refused_before_any_work(names: str, said: str) -> None:
-    with pytest.raises(RunRefusedError, match=f"evaluation.measures: .*{said}"):
+    with refuses("unusable-measures"):
         job({}, measures=names)
 
 

@@ -375,7 +375,7 @@ def test_the_sensitivity_bound_is_reached():
 
 @pytest.mark.parametrize("score", [summed_scores, lambda *rows: list(score_blocks(*rows))])
 def test_embeddings_of_two_encoders_are_refused(score: Callable[..., object]) -> None:
-    with OF_ANOTHER_TYPE if score is summed_scores else refuses("dimensions-differ"):
+    with OF_ANOTHER_TYPE:
         score(np.ones((2, 3)), np.ones((5, 4)))
 
 

@@ -18,7 +18,7 @@ from safetensors.numpy import save_file
 
 from fedtext.privacy.history import release_history
 from fedtext.resuming.records import Store
-from fedtext.system.refusal import RunRefusedError
+from tests.refusals import refuses
 from tests.wiring.conftest import ToyProject, forget
 
 FORK = multiprocessing.get_context("fork")
@@ -221,7 +221,7 @@ def test_the_key_changes_with_its_seed(toy: ToyProject, caplog: pytest.LogCaptur
 
 
 def test_another_runner_does_not_release(toy: ToyProject) -> None:
-    with pytest.raises(RunRefusedError, match=r"ThreadRunner keeps no history.*release_mean.*leave --runner out"):
+    with refuses("runner-without-history", value="ThreadRunner"):
         toy.run(runner=ThreadRunner())
     assert not (toy.data / "02_released").exists()
     assert toy.run("unsaved", runner=ThreadRunner())["nobody_saves"].load() == {"round": 0, "loss": 1.0}
@@ -235,7 +235,7 @@ def test_async_is_kept(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_two_runs_do_not_share_a_data_root(toy: ToyProject) -> None:
-    with Store.locked(toy.data), pytest.raises(RunRefusedError, match="another run is writing"):
+    with Store.locked(toy.data), refuses("data-root-busy"):
         toy.run()
 
 
@@ -287,9 +287,7 @@ def test_a_private_corpus_has_one_budget_whatever_the_runs_declare(
     before = toy.files()
     for delta in (1.01e-3, 1.02e-3, 1.03e-3):
         ran(caplog)
-        with pytest.raises(
-            RunRefusedError, match=r"may cost epsilon 1; 1 is spent \('toy.mean' x 1: 1\).*total_epsilon"
-        ):
+        with refuses("total-exceeded", value=1.0):
             toy.run(**PRIVATE, privacy={"delta": delta})
         assert "read_private" not in ran(caplog)
     assert len(release_history(toy.data)) == 1
@@ -309,7 +307,7 @@ def test_a_repeated_run_of_a_private_corpus_is_free_and_one_on_other_data_is_not
     (toy.data / "02_released/mean.safetensors").unlink()
     kept = toy.files()
     notes.write_text("\n".join([*lines[:-1], "a secret of another length"]))
-    with pytest.raises(RunRefusedError, match=r"'toy.mean' was released before, of other data.*Nothing was released"):
+    with refuses("released-of-other-data", value="toy.mean"):
         toy.run(**private)
     assert not (toy.data / "02_released/mean.safetensors").exists()
     assert len(release_history(toy.data)) == 1

@@ -17,9 +17,10 @@ from fedtext.models.generator import Framing, Generator, TrainableGenerator
 from fedtext.models.language_model import Tokenizer
 from fedtext.params.generation import Sampler
 from fedtext.wiring.guard.side_effects import watched
-from fedtext.wiring.guard.watch import SideEffectRefusedError, Watch
+from fedtext.wiring.guard.watch import Watch
 from tests.openai_server import Served, serving, written
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 SAMPLER = conf_base(Sampler, temperature=0.7, top_p=0.9, min_p=0.0, max_new_tokens=12)
 PROMPTS = ["a list", "a value", "an error"]
@@ -110,12 +111,12 @@ def test_a_busy_server_is_asked_again_when_it_says_so(monkeypatch: pytest.Monkey
 
 def test_a_server_that_stays_busy_or_broken_is_an_error_after_all_attempts() -> None:
     with serving(Served(faults=[(500, {})] * 3)) as served:
-        with pytest.raises(EndpointError, match=r"endpoint 'tiny' at http.* answers with an error: .*fault 500"):
+        with refuses("endpoint-answers-with-error"):
             write(generator(served, concurrency=1, attempts=3))
         assert len(served.asked) == 3
     with (
         serving(Served(faults=[(429, {"Retry-After": "0"})] * 2)) as served,
-        pytest.raises(EndpointError, match="still busy"),
+        refuses("endpoint-busy"),
     ):
         write(generator(served, concurrency=1, attempts=2))
 
@@ -123,28 +124,28 @@ def test_a_server_that_stays_busy_or_broken_is_an_error_after_all_attempts() -> 
 def test_a_slow_answer_says_what_was_waited_for() -> None:
     with (
         serving(Served(delay=1.0)) as served,
-        pytest.raises(EndpointError, match=r"did not answer within 0\.1 s: raise its"),
+        refuses("endpoint-too-slow", value=0.1),
     ):
         write(generator(served, timeout=0.1, attempts=2, concurrency=1))
 
 
 def test_a_server_without_completions_names_the_other_form() -> None:
     with serving(Served(routes=("/v1/chat/completions",))) as served:
-        with pytest.raises(EndpointError, match=r"knows no such request .*set generation\.prompt to chat"):
+        with refuses("request-unknown", parameter="generation.prompt"):
             write(generator(served))
         assert write(generator(served), chat=True)
 
 
 def test_nobody_there_is_said_with_the_address() -> None:
     nobody = Endpoint("http://127.0.0.1:9/v1", "tiny", attempts=1)
-    with pytest.raises(EndpointError, match=r"'tiny' at http://127\.0\.0\.1:9/v1 cannot be reached .*start the server"):
+    with refuses("endpoint-unreachable"):
         nobody.check()
 
 
 def test_an_unknown_model_is_told_with_those_there_are() -> None:
     with serving(Served(models=("tiny", "large"))) as served:
         Endpoint(served.url, "large").check()
-        with pytest.raises(EndpointError, match="no model of that name there, but large, tiny: choose one"):
+        with refuses("unknown-model"):
             Endpoint(served.url, "huge").check()
 
 
@@ -153,10 +154,10 @@ def test_the_key_comes_from_the_environment_and_shows_nowhere(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     with serving(Served(key="right-key-1234")) as served:
-        with pytest.raises(EndpointError, match=f"refuses requests without a key in {KEY}: export {KEY}=KEY"):
+        with refuses("key-refused", parameter=KEY):
             Endpoint(served.url, "tiny").check()
         monkeypatch.setenv(KEY, "wrong-key-1234")
-        with pytest.raises(EndpointError, match=f"refuses the key in {KEY}") as wrong:
+        with refuses("key-refused", parameter=KEY) as wrong:
             write(generator(served))
         assert "wrong-key-1234" not in str(wrong.value)
         monkeypatch.setenv("OWN_KEY", "right-key-1234")
@@ -177,16 +178,16 @@ def test_what_the_server_says_with_the_key_in_it_is_shown_without() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "code"),
     [
-        ("endpoint:m", "is written endpoint:MODEL@http"),
-        ("endpoint:m@ftp://host/v1", "is written endpoint:MODEL@http"),
-        ("endpoint:m@http://user:secret@host/v1", "holds more than a place"),
-        ("endpoint:m@http://host/v1?key=secret", "holds more than a place"),
+        ("endpoint:m", "not-an-endpoint"),
+        ("endpoint:m@ftp://host/v1", "not-an-endpoint"),
+        ("endpoint:m@http://user:secret@host/v1", "address-holds-a-key"),
+        ("endpoint:m@http://host/v1?key=secret", "address-holds-a-key"),
     ],
 )
-def test_a_source_that_names_no_endpoint_is_refused_without_showing_a_secret(source: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said) as refused:
+def test_a_source_that_names_no_endpoint_is_refused_without_showing_a_secret(source: str, code: str) -> None:
+    with refuses(code) as refused:
         Endpoint.of(source)
     assert "secret" not in str(refused.value)
 
@@ -202,10 +203,7 @@ def test_a_node_that_reads_private_data_cannot_ask_an_endpoint(tmp_path: Path) -
     with serving(Served()) as served:
         with (
             watched(watch),
-            pytest.raises(
-                SideEffectRefusedError,
-                match=r"node 'variations' (looks up a host|connects to a server) while it reads private data",
-            ),
+            refuses("side-effect", value="node 'variations'"),
         ):
             write(generator(served))
         assert served.asked == []
@@ -244,7 +242,7 @@ def test_what_a_model_says_to_itself_is_no_part_of_a_text(chat: bool) -> None:
 def test_a_model_that_only_reasons_is_named_with_the_remedy() -> None:
     with (
         serving(Served(form="<think>The user wants {}")) as served,
-        pytest.raises(EndpointError, match=r"'tiny' at .* reasons and does not answer within max_new_tokens \(12\)"),
+        refuses("endpoint-reasons-too-long", value=12),
     ):
         write(generator(served), chat=True)
 
@@ -270,12 +268,12 @@ def test_an_answer_of_another_form_is_one_sentence(raw: tuple[str, bytes], chat:
 
 @pytest.mark.parametrize("raw", [PAGE, CUT, NULL, A_LIST, ("application/json", b'{"data": ["tiny"]}')])
 def test_a_list_of_models_of_another_form_is_one_sentence(raw: tuple[str, bytes]) -> None:
-    with serving(Served(raw_models=raw)) as served, pytest.raises(EndpointError, match="what came back is"):
+    with serving(Served(raw_models=raw)) as served, refuses("not-of-the-api"):
         Endpoint(served.url, "tiny").check()
 
 
 def test_an_endless_answer_names_the_limit_that_the_server_ignores() -> None:
-    with serving(Served(form="{}" + "x " * 5000)) as served, pytest.raises(EndpointError, match="ignores max_tokens"):
+    with serving(Served(form="{}" + "x " * 5000)) as served, refuses("endpoint-ignores-max-tokens"):
         write(generator(served))
 
 
