@@ -9,7 +9,6 @@ from unittest.mock import patch
 
 import numpy as np
 
-from fedtext.algorithms import dp_fedavg, dp_ftrl
 from fedtext.algorithms.dpprefsyn import releases as dpprefsyn_releases
 from fedtext.federation import charged_release, mechanism, token_release
 from fedtext.federation.units import Block
@@ -20,7 +19,7 @@ from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, discrete_gaussian
 from fedtext.privacy.report import final_report
 from fedtext.seeding import stream
-from fedtext.training import local_steps
+from fedtext.training import federated_training, local_steps
 
 Fault = Callable[[], AbstractContextManager[None]]
 FINE = 2.0**20  # deviation of noise that is scaled
@@ -138,9 +137,7 @@ def trained_in_company() -> Iterator[None]:
 
         return updates
 
-    with ExitStack() as stack:
-        for algorithm in (dp_fedavg, dp_ftrl):
-            stack.enter_context(patch.object(algorithm, "client_updates", coupled(algorithm.client_updates)))
+    with _patched("client_updates", coupled(federated_training.client_updates), federated_training):
         yield
 
 

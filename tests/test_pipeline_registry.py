@@ -80,6 +80,17 @@ def test_a_new_algorithm_needs_no_list(beside: Path) -> None:
     assert algorithms()["newcomer"].outputs.synthetic == "newcomer_synthetic"
 
 
+def test_algorithms_may_share_a_pipeline_and_no_name(beside: Path) -> None:
+    define(beside, "family", "older")
+    module = beside / "family" / "pipeline.py"
+    shared = "ALGORITHMS = (ALGORITHM, replace(ALGORITHM, name='younger'))\ndel ALGORITHM\n"
+    module.write_text("from dataclasses import replace\n" + module.read_text() + shared)
+    assert {"older", "younger"} < algorithms().keys()
+    define(beside, "younger", "younger")
+    with pytest.raises(ValueError, match="pipelines/younger defines algorithm 'younger' again: give it another name"):
+        algorithms()
+
+
 def test_a_name_that_is_not_its_folder_s_is_refused(beside: Path) -> None:
     define(beside, "newcomer", "other")
     with refuses("algorithm-of-other-name", value="other"):

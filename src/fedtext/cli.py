@@ -25,6 +25,8 @@ from omegaconf.errors import OmegaConfBaseException
 from fedtext.system.errors import did_you_mean
 from fedtext.system.refusal import RunRefusedError, explanation
 from fedtext.wiring.config import ProjectConfigLoader, active_data_root, loader_for
+from fedtext.wiring.mlflow_plugin import leave_out_commands
+from fedtext.wiring.mlflow_ui import ui
 from fedtext.wiring.session import check_pipelines
 
 NAME_AND_VALUE = re.compile(r"\s*[\w.\-]+\s*=")
@@ -97,8 +99,28 @@ def _command() -> click.Command:
     return command
 
 
+class MlflowCommands(click.Group):
+    """`ui` is this project's, `init` is kedro-mlflow's, imported when it is asked for."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Return the names of both."""
+        return ["init", *super().list_commands(context)]
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Return the command of that name."""
+        if name != "init":
+            return super().get_command(context, name)
+        from kedro_mlflow.framework.cli import cli as commands
+
+        init: click.Command = commands.init
+        return init
+
+
+leave_out_commands(PACKAGE)
 run = _command()
-cli = click.Group(name=PACKAGE, commands={"run": run})
+cli = click.Group(
+    name=PACKAGE, commands={"run": run, "mlflow": MlflowCommands(help="MLflow's records of runs.", commands={"ui": ui})}
+)
 
 
 class BeforeViz:

@@ -86,7 +86,7 @@ def test_membership_on_a_private_file_compares_with_test_clients_that_somebody_g
     asked = {"corpus": {"source": "hh", "path": "pairs.jsonl"}, "policies": {"membership": {"measured": True}}}
     with refuses("membership-has-no-release"):
         registered(**asked, evaluation={"private_control": True})
-    job = registered(**asked, evaluation={"private_control": True, "priced": False})
+    job = registered(**asked, evaluation={"private_control": True, "dp": False})
     assert check_registered_pipelines({"dpprefsyn": job}) == []
     assert "evaluation.dpprefsyn.infer_membership" in {node.name for node in job.nodes}
 

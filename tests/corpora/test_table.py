@@ -10,6 +10,7 @@ import pytest
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.corpora.table import read_public_table, read_table, validate_private_rows
 from fedtext.params.corpus import Corpus
+from fedtext.system.errors import MissingFileError
 from tests.parameters import conf_base
 from tests.refusals import refuses
 
@@ -452,3 +453,56 @@ def test_what_stands_before_the_names_of_the_columns_is_to_be_deleted(tmp_path, 
 @pytest.mark.parametrize("ids", [["a"], {"id": "a"}, []])
 def test_an_id_is_one_value(tmp_path, ids):
     refused(write(tmp_path / "a.jsonl", {"text": ["one", "two"], "client_id": ["x", ids]}), "unusable-rows", "line 2")
+
+
+def parts(folder: Path) -> Path:
+    """A table of three rows in two parts, as other programs leave them, with their notes."""
+    (folder / "day=2").mkdir(parents=True)
+    table = pd.DataFrame(ROWS, dtype=object)
+    table.iloc[:2].to_parquet(folder / "part-0.parquet", index=False)
+    table.iloc[2:].to_parquet(folder / "day=2" / "part-1.PARQUET", index=False)
+    (folder / "_SUCCESS").touch()
+    (folder / ".part-0.parquet").write_bytes(b"a checksum")
+    return folder
+
+
+def test_a_directory_of_parquet_parts_is_one_table(tmp_path):
+    whole = read_table(write(tmp_path / "whole.parquet", ROWS))
+    found = read_table(of(parts(tmp_path / "parts.csv")))
+    assert sorted(found["text"]) == sorted(whole["text"])
+    assert found.set_index("text").loc["NA"].tolist() == whole.set_index("text").loc["NA"].tolist()
+
+
+def test_faults_of_a_part_name_it(tmp_path):
+    folder = parts(tmp_path / "parts")
+    pd.DataFrame({"text": [SECRET], "client_id": ["c"]}).to_parquet(folder / "part-9.parquet")
+    with refuses("parts-differ", value=str(folder / "part-9.parquet")):
+        read_table(of(folder))
+    (folder / "part-9.parquet").write_bytes(SECRET.encode())
+    with refuses("not-parquet"):
+        read_table(of(folder))
+    pd.DataFrame({**ROWS, "text": [SECRET, "", "x"]}).to_parquet(folder / "part-9.parquet")
+    refused(of(folder), "unusable-rows", "row 5")
+
+
+def test_a_directory_without_parts(tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.csv").write_text("text")
+    with refuses("directory-without-parts", parameter="corpus.path", error=MissingFileError):
+        read_table(of(tmp_path / "notes"))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_lines_may_end_as_on_windows(tmp_path, suffix):
+    rows = {"text": ["one", "zwei, drei", "三"], "client_id": ["x", "y", "y"]}
+    plain = read_table(write(tmp_path / f"plain.{suffix}", rows))
+    content = (tmp_path / f"plain.{suffix}").read_bytes().replace(b"\n", b"\r\n")
+    pd.testing.assert_frame_equal(read_table(raw(tmp_path / f"windows.{suffix}", content)), plain)
+
+
+def test_a_row_is_told_as_a_sheet_shows_it_where_lines_end_as_on_windows(tmp_path):
+    refused(
+        raw(tmp_path / "a.csv", b"text,client_id\r\none,x\r\n,y\r\n"),
+        "unusable-rows",
+        "row 3 of the sheet",
+    )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedtext.evaluation import private_evaluation as priced
+from fedtext.evaluation import private_evaluation
 from fedtext.evaluation.distribution import frechet_distance, unbiased_mean_gap
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY
 from fedtext.evaluation.private_evaluation import (
@@ -93,18 +93,20 @@ def test_a_release_is_charged_at_its_planned_noise_and_asks_silent_clients_too()
 
 
 @pytest.mark.parametrize(
-    ("corpus", "asked", "priced", "control"),
+    ("corpus", "asked", "dp", "control"),
     [
         (conf_base(Corpus), {}, False, True),
         (conf_base(Corpus, source="table", path="x.csv"), {}, True, False),
         (conf_base(Corpus, source="table", path="x.csv", declared_public=True), {}, False, True),
-        (conf_base(Corpus, source="table", path="x.csv"), {"priced": False, "private_control": True}, False, True),
-        (conf_base(Corpus), {"priced": True, "private_control": False}, True, False),
+        (conf_base(Corpus, source="table", path="x.csv"), {"dp": False, "private_control": True}, False, True),
+        (conf_base(Corpus), {"dp": True, "private_control": False}, True, False),
     ],
 )
-def test_private_text_is_priced_and_has_no_unprotected_control_unless_asked(corpus, asked, priced, control) -> None:
+def test_private_text_is_evaluated_with_dp_and_has_no_unprotected_control_unless_asked(
+    corpus, asked, dp, control
+) -> None:
     evaluation = conf_base(Evaluation, asked)
-    assert (evaluation.is_priced(corpus), evaluation.has_private_control(corpus)) == (priced, control)
+    assert (evaluation.is_dp(corpus), evaluation.has_private_control(corpus)) == (dp, control)
 
 
 CLIP, GUESS = 12.0, 0.1
@@ -249,7 +251,7 @@ def test_tokens_lost_in_the_noise_claim_nothing() -> None:
 
 def test_wrong_conditions_are_refused() -> None:
     with refuses("condition-not-compared"):
-        priced.released_order(("eps0", "public_control"))
+        private_evaluation.released_order(("eps0", "public_control"))
     with refuses("released-numbers-do-not-fit"):
         ReleasedCounts.of(np.zeros(5), NAMES, guess=GUESS, noise=1.0, clip_norm=CLIP)
 

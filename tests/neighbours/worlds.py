@@ -169,7 +169,7 @@ def all_said(sent: Counter[bytes]) -> Iterator[None]:
 
     def noted(block: Block, candidates: Any, plan: Any, own: Any) -> np.ndarray:
         for unit, row in zip(block.unit.tolist(), token_release.on_grid(block.rows, plan.query.clip_norm), strict=True):
-            said.setdefault(unit, sha256(str(unit).encode())).update(row)
+            said.setdefault(unit, sha256(str(unit).encode())).update(row.tobytes())
         return adding(block, candidates, plan, own)
 
     with pytest.MonkeyPatch.context() as patch:

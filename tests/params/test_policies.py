@@ -17,7 +17,7 @@ FILE = conf_base(Corpus, source="hh", path="pairs.jsonl")
 
 
 @pytest.mark.parametrize(
-    ("corpus", "priced", "asked", "judge"),
+    ("corpus", "dp", "asked", "judge"),
     [
         (MADE_UP, False, {}, "rule"),
         (MADE_UP, True, {}, "rule"),
@@ -28,21 +28,21 @@ FILE = conf_base(Corpus, source="hh", path="pairs.jsonl")
         (MADE_UP, False, {"win_rate": False, "judge": "model"}, None),
     ],
 )
-def test_who_judges(corpus: Corpus, priced: bool, asked: dict[str, Any], judge: str | None) -> None:
-    assert conf_base(Policies, asked).judged_by(corpus, priced=priced) == judge
+def test_who_judges(corpus: Corpus, dp: bool, asked: dict[str, Any], judge: str | None) -> None:
+    assert conf_base(Policies, asked).judged_by(corpus, dp=dp) == judge
 
 
 @pytest.mark.parametrize(
-    ("corpus", "priced", "asked", "code"),
+    ("corpus", "dp", "asked", "code"),
     [
         (FILE, False, {"judge": "rule"}, "no-rule-for-real-pairs"),
         (FILE, True, {"judge": "reward"}, "reward-reads-protected-pairs"),
         (FILE, True, {"win_rate": True}, "win-rate-without-judge"),
     ],
 )
-def test_who_cannot_judge(corpus: Corpus, priced: bool, asked: dict[str, Any], code: str) -> None:
+def test_who_cannot_judge(corpus: Corpus, dp: bool, asked: dict[str, Any], code: str) -> None:
     with refuses(code):
-        conf_base(Policies, asked).judged_by(corpus, priced=priced)
+        conf_base(Policies, asked).judged_by(corpus, dp=dp)
 
 
 def test_no_control_is_asked_for_by_an_empty_list_and_by_nothing_after_its_name() -> None:
@@ -57,7 +57,7 @@ def test_a_control_that_nobody_knows_is_refused() -> None:
 def test_protected_pairs_are_read_where_a_control_may_read_them_and_nowhere_else() -> None:
     measured = conf_base(Membership, measured=True)
     measured.validate_settings(MADE_UP, conf_base(Evaluation))
-    measured.validate_settings(FILE, conf_base(Evaluation, private_control=True, priced=False))
+    measured.validate_settings(FILE, conf_base(Evaluation, private_control=True, dp=False))
     with refuses("membership-has-no-release"):
         measured.validate_settings(FILE, conf_base(Evaluation, private_control=True))
     conf_base(Membership).validate_settings(FILE, conf_base(Evaluation))

@@ -22,7 +22,7 @@ def test_bad_labels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("measured", "labels", "priced", "expected"),
+    ("measured", "labels", "dp", "expected"),
     [
         (None, "a b", False, True),
         (None, "a b", True, False),
@@ -32,20 +32,20 @@ def test_bad_labels() -> None:
     ],
 )
 def test_classification_is_measured_where_it_can_be(
-    measured: bool | None, labels: str, priced: bool, expected: bool
+    measured: bool | None, labels: str, dp: bool, expected: bool
 ) -> None:
     task, classification = conf_base(Task, labels=labels), conf_base(Classification, measured=measured)
-    assert classification.is_measured(task, priced=priced) is expected
-    classification.validate_settings(task, priced=priced)
+    assert classification.is_measured(task, dp=dp) is expected
+    classification.validate_settings(task, dp=dp)
 
 
 def test_what_was_asked_for_and_cannot_be_had_is_refused() -> None:
     asked = conf_base(Classification, measured=True)
     with refuses("too-few-labels", parameter="task.labels", value=0):
-        asked.validate_settings(conf_base(Task), priced=False)
+        asked.validate_settings(conf_base(Task), dp=False)
     tagged = conf_base(Entities, measured=True)
-    tagged.validate_settings(conf_base(Task), priced=False)
+    tagged.validate_settings(conf_base(Task), dp=False)
     with refuses("measure-has-no-release", parameter="evaluation.questions.measured"):
-        conf_base(Questions, measured=True).validate_settings(conf_base(Task), priced=True)
+        conf_base(Questions, measured=True).validate_settings(conf_base(Task), dp=True)
     with refuses("measure-has-no-release", parameter="evaluation.entities.measured"):
-        tagged.validate_settings(conf_base(Task), priced=True)
+        tagged.validate_settings(conf_base(Task), dp=True)

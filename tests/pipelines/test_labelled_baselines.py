@@ -110,7 +110,7 @@ def checked(corpus: dict[str, Any], labels: dict[str, str] = LABELS, **evaluatio
 def test_private_only_is_refused_on_private_text_unless_it_was_said() -> None:
     private = {"declared_public": False}
     assert checked({})["epsilon"] is None
-    assert checked(private, private_control=True, priced=False)
+    assert checked(private, private_control=True, dp=False)
     with refuses("control-reads-private-text"):
         checked(private)
     with refuses("control-judged-by-classification"):

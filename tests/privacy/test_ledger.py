@@ -14,6 +14,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.accounting import epsilon
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release, open_ledger
+from fedtext.privacy.parties import Party
 from tests.parameters import conf_base
 from tests.refusals import refuses
 
@@ -274,6 +275,29 @@ RELEASES = st.builds(
     rate=st.floats(1e-6, 1),
     steps=st.integers(1, 9),
 )
+
+
+# As it was written before `secret_draw` and `deal` were renamed: histories, ledgers and noise streams hold these bytes.
+OF_A_PARTY = (
+    '{"name":"flexible.vote","round":1,"mechanism":"discrete Gaussian","sensitivity":1.0,"noise_stddev":2.0,'
+    '"sampling":"poisson","rate":0.5,"unit":"client","steps":1,"rounds":1%s"secret_draw":true,"parties":["a"]}'
+)
+
+
+def test_a_renamed_field_changes_no_stored_byte_and_no_noise_stream() -> None:
+    told = Release.model_validate_json(OF_A_PARTY % ",")
+    assert told.secret_sample
+    assert told.model_dump_json() == told.stream_name() == OF_A_PARTY % ","
+    assert Release.model_validate({**told.model_dump(exclude={"secret_sample"}), "secret_sample": True}) == told
+
+
+def test_a_ledger_of_before_is_read_and_written_as_it_was() -> None:
+    parties = (Party(name="a", kind="silo", population=10_000, epsilon=1.0),)
+    now = ledger(release()).model_copy(update={"parties": parties, "partition_rule": "seed 1"})
+    written = now.model_dump_json()
+    assert '"deal":"seed 1"' in written
+    assert "partition_rule" not in written
+    assert Ledger.model_validate_json(written) == now
 
 
 @settings(max_examples=50)

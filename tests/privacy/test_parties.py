@@ -182,14 +182,14 @@ def test_the_order_of_names_is_no_difference() -> None:
     assert release(by=("b", "a", "b")) == release(by=("a", "b"))
     assert partition(map(party, "ab")) == partition(map(party, "ba")) != partition(map(party, "abc"))
     assert partition([party('a", "b')]) != partition([party("a"), party("b")])
-    assert partition([]) == partition([], "deal") == ""
+    assert partition([]) == partition([], "rule") == ""
 
 
 def test_parties_of_the_same_names_in_another_deal_hold_other_units() -> None:
     run = ledger(release(1, by=("a",)))
-    dealt = run.model_copy(update={"deal": "seed 1"})
-    assert len({run.partition, dealt.partition, run.model_copy(update={"deal": "seed 2"}).partition}) == 3
-    assert Ledger.model_validate_json(dealt.model_dump_json()) == dealt
+    other = run.model_copy(update={"partition_rule": "seed 1"})
+    assert len({run.partition, other.partition, run.model_copy(update={"partition_rule": "seed 2"}).partition}) == 3
+    assert Ledger.model_validate_json(other.model_dump_json()) == other
     assert "deal" not in run.model_dump_json()
 
 

@@ -205,7 +205,7 @@ def test_without_a_control_on_the_private_text_the_gap_is_unknown_and_nothing_is
     runs = [run(entry, seed) for seed in SEEDS for entry in LEVELS]
     for one in runs:
         del one.card["accuracy"]["conditions"]["private"]
-        if one.card["distribution"]:  # a priced evaluation's
+        if one.card["distribution"]:  # a DP evaluation's
             one.card["distribution"] |= {"bias": None, "sets": {}}
     found = compare_runs(runs, CLAIMS)
     assert found["entries"]["popri"]["gap_closed"] is None

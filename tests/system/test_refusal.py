@@ -71,6 +71,14 @@ def test_a_full_disk_is_named_whoever_met_it(error: Exception) -> None:
     assert (told.code, told.parameter, told.value) == ("disk-of-data-root-full", "data_root", "/some/data")
 
 
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
+def test_a_place_in_the_data_root_that_is_another_user_s_is_named(number: int) -> None:
+    told = explanation(OSError(number, "Permission denied", "/some/data/.fedtext/lock"), ROOT)
+    assert told is not None
+    assert (told.code, told.value) == ("data-root-closed", "/some/data/.fedtext/lock")
+    assert explanation(OSError(number, "Permission denied", "/some/where/else"), ROOT) is None
+
+
 def test_parameter_faults_are_sentences_with_full_names() -> None:
     small = {"rounds": 1, "prompts": 2, "responses": 4, "rejected_rank": 4, "synthetic_texts": 5}
     parameters = {

@@ -10,7 +10,7 @@ import torch
 from peft import PeftModel
 
 from fedtext.params.training import Lora, PreferenceTraining
-from fedtext.training import dpo
+from fedtext.training import dpo, lora
 from fedtext.training.dpo import loss_terms, train_preferences
 from fedtext.training.preference_pairs import tokenised
 from tests.parameters import conf_base
@@ -25,7 +25,7 @@ PARAMS = conf_base(
 
 @pytest.fixture(autouse=True)
 def full_precision(monkeypatch):
-    monkeypatch.setattr(dpo, "is_bfloat16_faster", lambda device: False)
+    monkeypatch.setattr(lora, "is_bfloat16_faster", lambda device: False)
     monkeypatch.setenv("FEDTEXT_PROGRESS", "0")
 
 

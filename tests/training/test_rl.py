@@ -10,7 +10,7 @@ from fedtext.generation.generators.local import LocalGenerator
 from fedtext.params.dpprefsyn import Rewarded
 from fedtext.params.generation import Sampler
 from fedtext.params.training import Lora
-from fedtext.training import rl
+from fedtext.training import lora
 from fedtext.training.rl import train_on_rewards
 from tests.parameters import conf_base
 from tests.refusals import refuses
@@ -23,7 +23,7 @@ SAMPLER = conf_base(Sampler, max_new_tokens=6, min_p=0.0, temperature=1.0)
 
 @pytest.fixture(autouse=True)
 def full_precision(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rl, "is_bfloat16_faster", lambda device: False)
+    monkeypatch.setattr(lora, "is_bfloat16_faster", lambda device: False)
 
 
 def share_of_e(prompts: list[str], answers: list[str]) -> list[float]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import psutil
 import pytest
-from kedro.framework.project import pipelines, settings
+from kedro.framework.project import pipelines
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Node, Pipeline
 from omegaconf import OmegaConf
@@ -107,6 +107,14 @@ def test_the_command_that_makes_a_missing_input_is_named(toy: ToyProject) -> Non
     assert again in str(caught.value)
 
 
+@pytest.mark.usefixtures("toy")
+def test_a_value_that_is_not_saved_is_asked_for_by_the_node_that_makes_it() -> None:
+    last = Pipeline([Node(flat_parameters, "nobody_saves", "said", name="say")])
+    with pytest.raises(RunRefusedError, match="nobody_saves is not saved: begin with --from-nodes start"):
+        check_inputs(last, DataCatalog({"nobody_saves": MemoryDataset()}), {})
+    check_inputs(last, DataCatalog({"nobody_saves": MemoryDataset("here")}), {})
+
+
 def test_private_data_are_read_under_the_runner_that_guards_nodes(toy: ToyProject) -> None:
     source = pipelines["__default__"].only_nodes("read_private")
     catalog = DataCatalog.from_config(loader(toy.path)["catalog"])
@@ -173,16 +181,6 @@ def test_the_command_to_repeat_a_run_is_one() -> None:
     assert repeating_command({}) == "kedro run"
 
 
-@pytest.fixture
-def tracked(toy: ToyProject) -> Any:
-    """The toy project with kedro-mlflow's hooks on."""
-    pytest.importorskip("kedro_mlflow")
-    before = settings.DISABLE_HOOKS_FOR_PLUGINS
-    settings.set("DISABLE_HOOKS_FOR_PLUGINS", ("kedro-viz",))
-    yield toy
-    settings.set("DISABLE_HOOKS_FOR_PLUGINS", before)
-
-
 def test_mlflow_gets_parameters_metrics_by_round_and_reports_but_no_private_text(tracked: ToyProject) -> None:
     from mlflow.tracking import MlflowClient
 
@@ -202,6 +200,10 @@ def test_mlflow_gets_parameters_metrics_by_round_and_reports_but_no_private_text
     assert run.data.metrics["epsilon"] == pytest.approx(1.0)
     assert run.info.run_name == "default, epsilon 1"
     assert [file.path for file in client.list_artifacts(run.info.run_id, "08_reporting")] == ["08_reporting/toy.json"]
+    assert [file.path for file in client.list_artifacts(run.info.run_id, "02_released")] == [
+        "02_released/mean.safetensors"
+    ]
+    assert experiment.tags["mlflow.experimentKind"] == "custom_model_development"
     for path in [*tracked.data.glob("mlflow.db*"), *(tracked.data / "mlartifacts").rglob("*")]:
         assert not path.is_file() or b"secret-" not in path.read_bytes()
 
@@ -371,19 +373,6 @@ def test_another_data_roots_records_can_be_opened(toy: ToyProject, monkeypatch: 
     monkeypatch.setenv(TRACKING_ROOT, "othr")
     with refuses("no-such-data-root", value="othr"):
         _ = loader(toy.path).tracking_root
-
-
-def test_looking_at_records_needs_no_tracking_to_be_on() -> None:
-    code = "import sys; sys.argv[1:] = ['{}']; from fedtext import settings; print(settings.DISABLE_HOOKS_FOR_PLUGINS)"
-    env = {**os.environ, "FEDTEXT_TRACKING": "off", "PYTHONPATH": os.pathsep.join(sys.path)}
-    said = {
-        word: subprocess.run(
-            [sys.executable, "-c", code.format(word)], env=env, capture_output=True, text=True, check=True
-        ).stdout
-        for word in ("mlflow", "run")
-    }
-    assert "kedro_mlflow" not in said["mlflow"]
-    assert "kedro_mlflow" in said["run"]
 
 
 def test_a_failed_run_is_marked_failed(tracked: ToyProject) -> None:

@@ -137,19 +137,35 @@ def chosen_codes(columns: Sequence[str], path: Path, names: list[str]) -> list[s
     return list(columns)
 
 
+def format_of(path: Path) -> str:
+    """Return the suffix that says how a table is written; a directory is one of Parquet parts."""
+    return ".parquet" if path.is_dir() else path.suffix.lower()
+
+
+def parquet_parts(path: Path) -> list[Path]:
+    """Return the Parquet files of a table in the order of their names: itself, or all below a directory.
+
+    Names that begin with a dot or an underscore are other programs' notes.
+    """
+    if not path.is_dir():
+        return [path]
+    inside = (part.relative_to(path) for part in path.rglob("*.[pP][aA][rR][qQ][uU][eE][tT]"))
+    return sorted(path / part for part in inside if not any(name[0] in "._" for name in part.parts))
+
+
 def column_names(path: Path) -> list[str]:
     """Return the names of the columns, as far as a file's head shows them; none for an unreadable file."""
     import pyarrow.parquet
 
     try:
-        if path.suffix.lower() == ".parquet":
-            return [*pyarrow.parquet.read_schema(path).names]
+        if format_of(path) == ".parquet":
+            return [*pyarrow.parquet.read_schema(parquet_parts(path)[0]).names]
         packed = path.suffix == ".gz"
         with (gzip.open if packed else open)(path, "rt", encoding="utf-8-sig", newline="") as lines:
             if packed or path.suffix.lower() == ".jsonl":
                 return [*json.loads(next(line for line in lines if line.strip()))]
             return next(csv.reader(lines))
-    except (OSError, ValueError, StopIteration, TypeError, pyarrow.ArrowException):
+    except (OSError, ValueError, StopIteration, TypeError, IndexError, pyarrow.ArrowException):
         return []
 
 
@@ -160,7 +176,7 @@ def other_delimiter(first_line: str) -> str | None:
 
 
 def _remedy(column: str, field: str, path: Path, names: Sequence[str]) -> str:
-    apart = path.suffix.lower() in NAMES_APART
+    apart = format_of(path) in NAMES_APART
     if not apart and len(names) == 1 and (mark := other_delimiter(names[0])):
         return f"among its 1: its columns seem to be separated by {mark}; write the file with commas"
     if not apart and HEADINGS.isdisjoint(name.strip().casefold() for name in names):

@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from fedtext.corpora.columns import HEADINGS, Chooser, other_delimiter, rows_named
+from fedtext.corpora.columns import HEADINGS, Chooser, other_delimiter, parquet_parts, rows_named
 from fedtext.system.errors import InputError
 
 BOM = b"\xef\xbb\xbf"
@@ -77,11 +77,30 @@ def _validate_one_header(path: Path, table: pd.DataFrame, names: Sequence[str]) 
 
 
 def read_parquet(path: Path, choose: Chooser) -> pd.DataFrame:
-    """Read the chosen columns of a Parquet file, values as they are.
+    """Read the chosen columns of a Parquet file, or of a directory of its parts, values as they are.
+
+    Rows are counted through all parts, in the order of the parts' names.
 
     Raises:
-        ValueError: It is no Parquet file, or damaged.
+        ValueError: A part is no Parquet file, is damaged, or has other columns than the first.
     """
+    held: dict[str, list[Any]] = {}
+    for part in parquet_parts(path):
+        columns = _part(part, choose)
+        if held and held.keys() != columns.keys():
+            raise InputError(
+                f"{part} has other columns than the parts before it: write all parts with the same ones",
+                code="parts-differ",
+                value=str(part),
+            )
+        for name, values in columns.items():
+            held.setdefault(name, []).extend(values)
+    numbers = pd.RangeIndex(1, len(next(iter(held.values()))) + 1, name=IN_TABLE)
+    return pd.DataFrame(held, index=numbers, dtype=object)
+
+
+def _part(path: Path, choose: Chooser) -> dict[str, list[Any]]:
+    """Return the chosen columns of one Parquet file."""
     import pyarrow
     import pyarrow.parquet
 
@@ -91,8 +110,7 @@ def read_parquet(path: Path, choose: Chooser) -> pd.DataFrame:
             table = file.read(columns=columns)
     except (pyarrow.ArrowException, OSError):
         raise InputError(f"{path} is not a readable Parquet file: write it again", code="not-parquet") from None
-    numbers = pd.RangeIndex(1, table.num_rows + 1, name=IN_TABLE)
-    return pd.DataFrame({name: table[name].to_pylist() for name in columns}, index=numbers, dtype=object)
+    return {name: table[name].to_pylist() for name in columns}
 
 
 def read_jsonl(path: Path, choose: Chooser) -> pd.DataFrame:

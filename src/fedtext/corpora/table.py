@@ -1,4 +1,4 @@
-"""The user's own table as a corpus: CSV, Parquet or JSON Lines with a text column.
+"""The user's own table as a corpus: CSV, Parquet (also in parts) or JSON Lines with a text column.
 
 Every fault of a file is found here, before any long work, and reported in one sentence that names the file, the column,
 the rows and the remedy. Rows are numbered as a person finds them (fedtext.corpora.formats). No message quotes the
@@ -21,8 +21,10 @@ from fedtext.corpora.columns import (
     column_names,
     day,
     digest_names,
+    format_of,
     name_of,
     optional,
+    parquet_parts,
     record_table,
     validate_unicode,
     validate_values,
@@ -83,7 +85,7 @@ def validate_header(params: Corpus, path: Path) -> None:
     """
     if names := column_names(path):
         named = {field: column for field in USUAL if (column := getattr(params, field)) is not None}
-        in_every_row = path.suffix.lower() != ".jsonl"  # there the first line need not have what may be absent
+        in_every_row = format_of(path) != ".jsonl"  # there the first line need not have what may be absent
         fields = [field for field in named if in_every_row or field in ("text_column", "client_column")]
         if params.code_columns and in_every_row:
             fields.remove("label_column")
@@ -162,7 +164,7 @@ def _records(
     def choose(names: list[str]) -> list[str]:
         return list(dict.fromkeys([*chosen_columns(named, fields, path, names), *chosen_codes(codes, path, names)]))
 
-    table = READERS[path.suffix.lower()](path, choose)
+    table = READERS[format_of(path)](path, choose)
     if not len(table):
         raise InputError(f"{path} holds no rows: give a file with texts", code="no-rows", value=str(path))
     held: dict[str, Sequence[str | None]] = {
@@ -194,13 +196,22 @@ def _has_tab(value: object) -> bool:
 
 
 def existing_table(name: str, asked_by: str) -> Path:
-    """Return the path of the file that the parameter `asked_by` names, without reading it.
+    """Return the path of the file, or of the directory of Parquet parts, that `asked_by` names, without reading it.
 
     Raises:
         FileNotFoundError: There is no such file.
         ValueError: It is of another kind, or empty.
     """
     path = Path(name).expanduser()
+    if path.is_dir():
+        if not parquet_parts(path):
+            raise MissingFileError(
+                f"{asked_by} {path} is not a file, nor a directory of .parquet files: name either",
+                code="directory-without-parts",
+                parameter=asked_by,
+                value=str(path),
+            )
+        return path
     if not path.is_file():
         raise MissingFileError(
             f"{asked_by} {path} is not a file: check the path (relative to {Path.cwd()})",
@@ -208,7 +219,7 @@ def existing_table(name: str, asked_by: str) -> Path:
             parameter=asked_by,
             value=str(path),
         )
-    if path.suffix.lower() not in READERS:
+    if format_of(path) not in READERS:
         raise InputError(
             f"{path} has the unknown suffix '{path.suffix}': use one of {', '.join(READERS)}",
             code="unknown-suffix",

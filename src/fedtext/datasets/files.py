@@ -80,7 +80,10 @@ class ArraysDataset(AbstractDataset[np.ndarray | dict[str, np.ndarray], np.ndarr
                 )
         contiguous = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
         with replacing_file(self._filepath) as temporary:
+            temporary.touch()
+            readers = temporary.stat().st_mode
             save_file(contiguous, temporary, metadata={"single": str(not isinstance(data, dict))})
+            temporary.chmod(readers)  # safetensors writes a file for its owner alone
 
     def load(self) -> np.ndarray | dict[str, np.ndarray]:
         """Return the array or the dictionary that was saved."""

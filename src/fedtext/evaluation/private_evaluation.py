@@ -132,7 +132,7 @@ def evaluation_ledger(
     if test_units < 1:
         raise InputError(
             f"{test_units} test {privacy.unit}s are expected: raise partition.test_share or privacy.population, or "
-            "measure without protection (evaluation.priced=false)",
+            "measure without protection (evaluation.dp=false)",
             code="too-few-test-units",
         )
     queries = [one.query(declared, test_units, len(asked)) for one in asked]

@@ -146,7 +146,7 @@ def planned_release(
         steps=query.steps,
         rounds=1 if correlation is None else correlation.rounds,
         non_negative=query.non_negative,
-        secret_draw=query.own,
+        secret_sample=query.own,
         parties=query.parties,
     )
 

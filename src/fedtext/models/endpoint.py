@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from fedtext.models.answer_deadline import LateAnswerError, bound_answers
 from fedtext.system.errors import FedtextError, InputError
 from fedtext.system.refusal import RunRefusedError
 
@@ -52,7 +53,7 @@ class Endpoint:
         base_url: Address up to the version, as `http://localhost:8000/v1`.
         model: Name of the model there.
         api_key_env: Environment variable that holds the key; an unset one sends none.
-        timeout: Seconds for one answer.
+        timeout: Seconds for one whole answer.
         concurrency: Requests under way at once.
         attempts: How often a request is sent, the first time included, while the server is busy or away.
     """
@@ -125,7 +126,9 @@ class Endpoint:
             raise EndpointError(
                 f"{self} needs the package openai: pip install 'fedtext[endpoint]'", code="no-openai-package"
             ) from None
-        return OpenAI(base_url=self.base_url, api_key=self.key or NO_KEY, timeout=self.timeout, max_retries=0)
+        made = OpenAI(base_url=self.base_url, api_key=self.key or NO_KEY, timeout=self.timeout, max_retries=0)
+        bound_answers(made._client, self.timeout)
+        return made
 
     def check(self) -> None:
         """Check that the server serves the model.
@@ -165,9 +168,9 @@ class Endpoint:
                 code="key-refused",
                 parameter=self.api_key_env,
             )
-        if isinstance(error, openai.APITimeoutError):
+        if isinstance(error, openai.APITimeoutError) or isinstance(error.__cause__, LateAnswerError):
             return EndpointError(
-                f"{self} did not answer within {self.timeout:g} s: raise its timeout, lower its concurrency "
+                f"{self} gave no whole answer within {self.timeout:g} s: raise its timeout, lower its concurrency "
                 f"({self.concurrency}), or look whether it is overloaded",
                 code="endpoint-too-slow",
                 parameter="timeout",

@@ -41,11 +41,11 @@ class Membership(Parameters):
                 parameter="policies.membership.measured",
                 value=True,
             )
-        if self.measured and evaluation.is_priced(corpus):
+        if self.measured and evaluation.is_dp(corpus):
             raise InputError(
                 "policies.membership.measured is true: it compares protected pairs with test clients' own, exactly, "
                 "and this run releases figures of held-out text only with noise: leave it out, or measure without "
-                "protection (evaluation.priced=false)",
+                "protection (evaluation.dp=false)",
                 code="membership-has-no-release",
                 parameter="policies.membership.measured",
                 value=True,
@@ -88,7 +88,7 @@ class Policies(Parameters):
                 )
         return value
 
-    def judged_by(self, corpus: Corpus, *, priced: bool) -> JudgeKind | None:
+    def judged_by(self, corpus: Corpus, *, dp: bool) -> JudgeKind | None:
         """Return the kind of the judge, None without one.
 
         Raises:
@@ -97,7 +97,7 @@ class Policies(Parameters):
         if self.win_rate is False:
             return None
         made_up = corpus.source == "docstrings"
-        judge = self.judge or ("rule" if made_up else None if priced else "reward")
+        judge = self.judge or ("rule" if made_up else None if dp else "reward")
         if judge == "rule" and not made_up:
             raise InputError(
                 f"policies.judge is rule and corpus.source {corpus.source}: only made-up annotators (docstrings) have "
@@ -106,7 +106,7 @@ class Policies(Parameters):
                 parameter="policies.judge",
                 value="rule",
             )
-        if judge == "reward" and priced:
+        if judge == "reward" and dp:
             raise InputError(
                 "policies.judge is reward, which learns from held-out pairs, and this run protects those: set "
                 "policies.judge to model",

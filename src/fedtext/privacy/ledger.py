@@ -21,7 +21,7 @@ import operator
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AliasChoices, ConfigDict, Field, field_validator, model_validator
 
 from fedtext.params import Parameters
 from fedtext.params.privacy import Adjacency, Privacy, Sampling, Unit
@@ -53,7 +53,10 @@ class EvaluationOnly(Parameters):
 
 
 Part = Literal["train", "test"]
-_COST_FIELDS = ("sampling", "rate", "secret_draw", "unit", "steps", "rounds", "non_negative", "parties")
+# A field that had another name in stored ledgers and in the names of noise streams is written under that name still
+# (`serialization_alias`), and read under both: a renamed field changes no stored byte and no noise.
+STORED_NAMES = ConfigDict(serialize_by_alias=True)
+_COST_FIELDS = ("sampling", "rate", "secret_sample", "unit", "steps", "rounds", "non_negative", "parties")
 
 
 class BudgetExceeded(InputError):  # noqa: N818 - it is the outcome of a check, and reads as one where it is raised
@@ -97,10 +100,12 @@ class Release(Parameters):
         rounds: How many rounds one release covers, where their releases are one mechanism; it changes no privacy cost.
         non_negative: No contribution has a coordinate below 0 (counts, votes): two such vectors are never more than a
             right angle apart.
-        secret_draw: A local query of one party, which samples its own units and adds the noise before any other party
+        secret_sample: A local query of one party, which samples its own units and adds the noise before any other party
             sees a value, so that sampling amplifies under local noise too. The server sees the result and its sender.
         parties: Names of the parties that took part and are charged; None: all.
     """
+
+    model_config = STORED_NAMES
 
     name: str
     round: int = Field(ge=0)
@@ -113,7 +118,12 @@ class Release(Parameters):
     steps: int = Field(1, ge=1)
     rounds: int = Field(1, ge=1)
     non_negative: bool = Field(False, exclude_if=operator.not_)
-    secret_draw: bool = Field(False, exclude_if=operator.not_)
+    secret_sample: bool = Field(
+        False,
+        exclude_if=operator.not_,
+        validation_alias=AliasChoices("secret_sample", "secret_draw"),
+        serialization_alias="secret_draw",
+    )
     parties: tuple[str, ...] | None = Field(None, min_length=1, exclude_if=operator.not_)
 
     @field_validator("parties")
@@ -146,7 +156,7 @@ class Release(Parameters):
     def as_sampled(self, *, watched: bool = False) -> SampledGaussian:
         """Return the release as the accountant's type; sampling that the server watched counts as none."""
         shift = accounted_shift(self.sensitivity / self.noise_stddev)
-        watched = watched and not self.secret_draw
+        watched = watched and not self.secret_sample
         sampling: Sampling = "full" if watched else self.sampling
         return SampledGaussian(sampling, 1.0 if watched else self.rate, shift, self.steps, self.non_negative)
 
@@ -185,8 +195,8 @@ class Ledger(Parameters):
         part: The clients whose data are read: training or test clients.
         parties: All data holders of the units, each with its own budget, none above the declared epsilon; empty: the
             ledger does not tell them apart.
-        deal: The name of the rule that partitions the units among the parties, where runs may have several for the same
-            names.
+        partition_rule: The name of the rule that partitions the units among the parties, where runs may have several
+            for the same names.
         enrolled: The public number of units, where parties are accounted as larger than they are, so that their
             populations add up to more.
         planned: The releases that the run was opened for; None: it was not opened by a plan. Nothing else can be
@@ -198,11 +208,18 @@ class Ledger(Parameters):
         evaluation_only: The held-out evaluations so far.
     """
 
+    model_config = STORED_NAMES
+
     declaration: Privacy
     population: int = Field(ge=1)
     part: Part = "train"
     parties: tuple[Party, ...] = Field((), exclude_if=operator.not_)
-    deal: str = Field("", exclude_if=operator.not_)
+    partition_rule: str = Field(
+        "",
+        exclude_if=operator.not_,
+        validation_alias=AliasChoices("partition_rule", "deal"),
+        serialization_alias="deal",
+    )
     enrolled: int | None = Field(None, ge=1, exclude_if=operator.not_)
     planned: tuple[Release, ...] | None = None
     signals: tuple[Signal, ...] = Field((), exclude_if=operator.not_)
@@ -287,7 +304,7 @@ class Ledger(Parameters):
     @property
     def partition(self) -> str:
         """Digest of the partition of units among parties: equal for equal partitions, empty without parties."""
-        return partition(self.parties, self.deal)
+        return partition(self.parties, self.partition_rule)
 
     @property
     def protected_units(self) -> int:

@@ -68,14 +68,14 @@ def distinct_spend_profiles(participants: Sequence[Participants]) -> set[tuple[i
     return set(spend_profiles(participants).values()) or {tuple(range(len(participants)))}
 
 
-def partition(parties: Iterable[Party], deal: str = "") -> str:
-    """Compute a digest of the names, whatever their order, and of the partition rule `deal`.
+def partition(parties: Iterable[Party], rule: str = "") -> str:
+    """Compute a digest of the names, whatever their order, and of the partition rule `rule`.
 
     It is equal where units are partitioned alike. Simulated parties have the same names in every partition, so that
     names alone do not tell. The digest is empty without parties.
     """
     names = sorted(party.name for party in parties)
-    told: list[object] = [names, deal] if deal else list(names)
+    told: list[object] = [names, rule] if rule else list(names)
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16] if names else ""
 
 

@@ -1,7 +1,7 @@
 """How a run is refused: one message, no traceback, exit code 1.
 
 A FedtextError says what is wrong and what helps, so a user needs no traceback; an error that comes out of a library
-keeps its own. A full disk is the exception: it shows in whatever library was writing.
+keeps its own. A full disk and a folder of another user are the exceptions: they show in whatever library was writing.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ CONSTANTS = {
     "ingest.requests.largest_body": "fedtext.largefedbench.ingest.http_client.LARGEST_BODY",
     "largefedbench.map_speeches": "fedtext.pipelines.largefedbench.nodes.SPEECHES_ON_THE_MAP",
 }
+RENAMED = {"evaluation.priced": "evaluation.dp"}  # parameters of earlier versions, by their names of today
 FEW = 3  # equal faults, each listed by itself
 OF_PYDANTIC = ("Value error, ", "Assertion failed, ")
 _QUOTED = re.compile("'([^']+)'")
@@ -67,7 +68,17 @@ def explanation(error: BaseException, data_root: Path) -> RunRefusedError | None
             parameter="data_root",
             value=str(data_root),
         )
-    return next((refusal_of(link) for link in chain if isinstance(link, FedtextError)), None)
+    if (told := next((link for link in chain if isinstance(link, FedtextError)), None)) is not None:
+        return refusal_of(told)
+    if closed := next((place for link in chain if (place := _closed_to_us(link, data_root))), None):
+        return RunRefusedError(
+            f"{closed} is closed to this user, as after a run of another one: give it the rights, or choose "
+            "--params data_root=DIR",
+            code="data-root-closed",
+            parameter="data_root",
+            value=closed,
+        )
+    return None
 
 
 def parameter_faults(parameters: Mapping[str, Any], models: Mapping[str, Any]) -> list[FedtextError]:
@@ -125,6 +136,10 @@ def unknown_parameter(where: str, parameters: Mapping[str, Any]) -> InputError:
             code="parameter-became-constant",
             parameter=where,
         )
+    if where in RENAMED:
+        return InputError(
+            f"{where} is no parameter: it is called {RENAMED[where]} now", code="parameter-renamed", parameter=where
+        )
     group, _, last = where.rpartition(".")
     beside = [str(key) for key in _value(parameters, group) or () if key != last]
     same = [name for name in _names(parameters) if name.endswith(f".{last}") and name != where]
@@ -177,6 +192,13 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__
+
+
+def _closed_to_us(error: BaseException, data_root: Path) -> str | None:
+    """Return the place in the data root that an error says this user may not read or write."""
+    place = getattr(error, "filename", None)
+    forbidden = getattr(error, "errno", None) in {errno.EACCES, errno.EPERM, errno.EROFS}
+    return str(place) if forbidden and place and data_root in Path(str(place)).parents else None
 
 
 def _disk_is_full(error: BaseException) -> bool:

@@ -26,6 +26,7 @@ from fedtext.models.generator import TrainableGenerator
 from fedtext.models.language_model import ALL_WEIGHTS
 from fedtext.params.training import Lora
 from fedtext.system.errors import InputError, MissingFileError
+from fedtext.system.hardware import compute_device, is_bfloat16_faster
 
 if TYPE_CHECKING:
     from peft import LoraConfig
@@ -43,6 +44,24 @@ def without_deprecations() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*gradient_checkpointing.* is deprecated", category=FutureWarning)
         yield
+
+
+def trainer_arguments(seed: int, scratch: str) -> dict[str, Any]:
+    """Return the arguments of all of TRL's trainers: this machine's arithmetic, and nothing saved or sent."""
+    import torch
+
+    gpu = torch.cuda.is_available()
+    return {
+        "output_dir": scratch,
+        "bf16": is_bfloat16_faster(compute_device()),
+        "use_cpu": not gpu,
+        "dataloader_pin_memory": gpu,
+        "seed": seed % 2**32,  # NumPy's largest seed
+        "save_strategy": "no",
+        "report_to": "none",
+        "logging_steps": 1,
+        "disable_tqdm": True,
+    }
 
 
 def lora_config(model: PreTrainedModel, params: Lora) -> LoraConfig:

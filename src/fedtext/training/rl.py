@@ -16,8 +16,7 @@ from fedtext.params.dpprefsyn import Rewarded
 from fedtext.params.generation import Sampler
 from fedtext.params.training import Lora
 from fedtext.system.errors import InputError
-from fedtext.system.hardware import compute_device, is_bfloat16_faster
-from fedtext.training.lora import TrainedAdapter, lora_config, without_deprecations
+from fedtext.training.lora import TrainedAdapter, lora_config, trainer_arguments, without_deprecations
 
 if TYPE_CHECKING:
     from trl import RLOOConfig
@@ -95,12 +94,10 @@ def _checked(rewards: Rewards) -> Callable[..., list[float]]:
 
 
 def _arguments(params: Rewarded, sampler: Sampler, seed: int, scratch: str) -> RLOOConfig:
-    import torch
     from trl import RLOOConfig
 
-    gpu = torch.cuda.is_available()
     return RLOOConfig(
-        output_dir=scratch,
+        **trainer_arguments(seed, scratch),
         num_generations=params.completions,
         per_device_train_batch_size=params.completions * params.prompts_per_step,
         max_steps=params.steps,
@@ -111,13 +108,5 @@ def _arguments(params: Rewarded, sampler: Sampler, seed: int, scratch: str) -> R
         beta=params.kl,
         learning_rate=params.learning_rate,
         lr_scheduler_type="constant",
-        bf16=is_bfloat16_faster(compute_device()),
-        use_cpu=not gpu,
-        dataloader_pin_memory=gpu,
         gradient_checkpointing=False,
-        seed=seed % 2**32,
-        save_strategy="no",
-        report_to="none",
-        logging_steps=1,
-        disable_tqdm=True,
     )

@@ -1,7 +1,7 @@
 """An algorithm as a value: what the registry, the evaluation and the report need to know of it.
 
-`pipelines/<name>/pipeline.py` defines one as `ALGORITHM`; `pipeline_registry` finds it there. `Outputs` has the names
-of all data sets that other pipelines read.
+`pipelines/<name>/pipeline.py` defines one as `ALGORITHM`, or several as `ALGORITHMS`; `pipeline_registry` finds them
+there. `Outputs` has the names of all data sets that other pipelines read.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Algorithm:
     """One paper's algorithm.
 
     Attributes:
-        name: The name of its folder, job, parameters and data sets.
+        name: The name of its job, parameters and data sets, and of its folder unless algorithms share one.
         title: Its name for people, for example "POPri".
         paper: Short citation.
         makes: The type of its output, which the evaluation measures.

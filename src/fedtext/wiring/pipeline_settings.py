@@ -34,13 +34,13 @@ class EvaluationVariant(NamedTuple):
     """The measurements of an evaluation.
 
     Attributes:
-        priced: Test clients have a privacy cost for figures, which carry noise (DP evaluation).
+        dp: Figures of test clients carry noise, at a privacy cost (DP evaluation).
         private_control: The non-private bound, epsilon = infinity, is scored.
         untuned_control: The untuned generator writes a baseline.
         tasks: The downstream tasks that are measured beside next-token prediction.
     """
 
-    priced: bool
+    dp: bool
     private_control: bool
     untuned_control: bool = True
     tasks: tuple[DownstreamTask, ...] = ()
@@ -63,7 +63,7 @@ class EvaluationVariant(NamedTuple):
         Then held-out text is also searched for in the training text, and private samples are trained on in several
         sizes and draws: no budget protects the owners in these figures.
         """
-        return self.private_control and not self.priced
+        return self.private_control and not self.dp
 
 
 class PolicyEvaluation(NamedTuple):
@@ -164,7 +164,7 @@ class Settings:
             return PolicyEvaluation(None, (), membership=False)
         try:
             policies.membership.validate_settings(corpus, evaluation)
-            judge = policies.judged_by(corpus, priced=evaluation.is_priced(corpus))
+            judge = policies.judged_by(corpus, dp=evaluation.is_dp(corpus))
         except InputError as error:
             raise refusal_of(error) from None
         return PolicyEvaluation(judge, policies.controls if judge else (), policies.membership.measured)
@@ -179,13 +179,13 @@ class Settings:
             own = {task: self._settings_of(task) for task in TASKS}
             public = self._writing_of(corpus)
         except ValidationError:
-            return EvaluationVariant(priced=True, private_control=False)
-        priced = evaluation.is_priced(corpus)
+            return EvaluationVariant(dp=True, private_control=False)
+        dp = evaluation.is_dp(corpus)
         return EvaluationVariant(
-            priced,
+            dp,
             evaluation.has_private_control(corpus),
             evaluation.has_untuned_control(public),
-            tuple(task for task, settings in own.items() if settings.is_measured(classes, priced=priced)),
+            tuple(task for task, settings in own.items() if settings.is_measured(classes, dp=dp)),
         )
 
     def _settings_of(self, task: DownstreamTask) -> TaskParameters:
@@ -227,7 +227,7 @@ class Settings:
             return
         try:
             for task in TASKS:
-                self._settings_of(task).validate_settings(classes, priced=evaluation.is_priced(corpus))
+                self._settings_of(task).validate_settings(classes, dp=evaluation.is_dp(corpus))
         except InputError as error:
             raise refusal_of(error) from None
 

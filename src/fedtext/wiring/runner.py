@@ -31,6 +31,7 @@ from fedtext.resuming.records import DataRootBusyError, Store
 from fedtext.system.cores import keep_freed_memory, return_freed_memory
 from fedtext.system.errors import FedtextError
 from fedtext.system.folders import make_own_folder, own_temporary_folder
+from fedtext.system.interrupts import INTERRUPTED
 from fedtext.system.refusal import RunRefusedError, refusal_of
 from fedtext.wiring.account import DataSetBudget, NodeBudgetGuard, active_allowance
 from fedtext.wiring.conf_files import value_at
@@ -87,9 +88,7 @@ class ResumableRunner(SequentialRunner):
         try:
             self._run_what_is_left(pipeline, catalog, hook_manager, run_id)
         except KeyboardInterrupt:
-            raise RunInterruptedError(
-                "interrupted; what was done is kept: run the same command to resume", code="interrupted"
-            ) from None
+            raise RunInterruptedError(INTERRUPTED, code="interrupted") from None
 
     def _run_what_is_left(
         self,

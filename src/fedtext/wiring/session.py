@@ -19,9 +19,10 @@ from kedro.validation.type_extractor import TypeExtractor
 from pydantic import ValidationError
 
 from fedtext.system.errors import FedtextError, InputError, did_you_mean
+from fedtext.system.interrupts import INTERRUPTED
 from fedtext.system.refusal import RunRefusedError, explanation, parameter_faults, parameters_refusal
 from fedtext.wiring.config import active_data_root, active_parameters
-from fedtext.wiring.runner import ResumableRunner
+from fedtext.wiring.runner import ResumableRunner, RunInterruptedError
 
 OPTIONS = {  # of `kedro run` by what Kedro calls them, and the kind of name that they take
     "node_names": ("--nodes", "node"),
@@ -165,6 +166,8 @@ class ResumableSession(KedroSession):
             kwargs["runner"] = ResumableRunner(is_async=runner._is_async)
         try:
             result: dict[str, Any] = super().run(*args, **kwargs)
+        except KeyboardInterrupt:  # before the first node or after the last
+            raise RunInterruptedError(INTERRUPTED, code="interrupted") from None
         except Exception as error:
             if isinstance(error, ValueError | KeyError | DatasetNotFoundError) and not isinstance(error, FedtextError):
                 check_choice(kwargs)

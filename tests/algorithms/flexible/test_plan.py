@@ -107,7 +107,7 @@ def test_every_silo_has_a_bill_of_its_own_and_the_worst_is_the_headline() -> Non
         assert all((after[p.name] > before[p.name]) is release.costs(p.name) for p in held)
     assert spent.epsilon() == max(spent.spent(party=party.name) for party in held)
     steps = [release for release in spent.releases if release.name == "flexible.dp_sgd"]
-    assert {(release.steps, release.rate, release.secret_draw) for release in steps} == {(6, 8 / 40, True)}
+    assert {(release.steps, release.rate, release.secret_sample) for release in steps} == {(6, 8 / 40, True)}
 
 
 def test_the_silo_whose_budget_does_not_do_is_named() -> None:
@@ -128,7 +128,7 @@ def test_noise_follows_a_silo_s_own_budget_and_the_least_of_the_weak() -> None:
     assert spent == pytest.approx({"silo-00": 4.0, "silo-01": 2.0, "silo-02": 1.0, "silo-03": 1.0}, rel=1e-4)
 
 
-def test_local_noise_of_counts_and_votes_takes_nothing_from_a_silo_s_secret_draw() -> None:
+def test_local_noise_of_counts_and_votes_takes_nothing_from_a_silo_s_secret_sample() -> None:
     held = parties(units_of(2), strong=0.5)
     secure, local = (
         plan.planned_ledger(held, params(), declared(aggregation=aggregation), dim=10, embedding_dim=6)
@@ -137,7 +137,7 @@ def test_local_noise_of_counts_and_votes_takes_nothing_from_a_silo_s_secret_draw
     spent = [ledger.model_copy(update={"releases": ledger.planned}).spent() for ledger in (secure, local)]
     assert spent[0] == pytest.approx(spent[1])
     (release,) = (one for one in local.planned or () if one.name == "flexible.dp_sgd")
-    watched = release.model_copy(update={"secret_draw": False})
+    watched = release.model_copy(update={"secret_sample": False})
     bare = local.model_copy(update={"planned": None})
     assert bare.charge(watched).spent() > bare.charge(release).spent() + 0.5
 

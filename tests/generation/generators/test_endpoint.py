@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,22 @@ def test_a_slow_answer_says_what_was_waited_for() -> None:
         refuses("endpoint-too-slow", value=0.1),
     ):
         write(generator(served, timeout=0.1, attempts=2, concurrency=1))
+
+
+def test_a_server_that_drips_bytes_is_not_waited_for() -> None:
+    """Each byte comes in time, the whole answer does not: it would take ten seconds at least."""
+    began = time.monotonic()
+    with (
+        serving(Served(drip=0.02)) as served,
+        refuses("endpoint-too-slow", value=0.5),
+    ):
+        write(generator(served, timeout=0.5, attempts=2, concurrency=3))
+    assert time.monotonic() - began < 5
+
+
+def test_an_answer_that_comes_in_pieces_in_time_is_one_answer() -> None:
+    with serving(Served(drip=0.0005)) as served:
+        assert len(write(generator(served, timeout=20.0))) == 3
 
 
 def test_a_server_without_completions_names_the_other_form() -> None:

@@ -136,6 +136,21 @@ def test_parameters_that_name_files_are_declared(tmp_path: Path) -> None:
     assert list(holders(conf_base(Corpus, public_path=str(copy)), secret)) == []
 
 
+def test_a_part_of_a_private_directory_is_a_copy_wherever_it_lies(tmp_path: Path) -> None:
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    for folder in (mine, other):
+        folder.mkdir()
+    (mine / "part-0.parquet").write_bytes(b"one")
+    (mine / "part-1.parquet").write_bytes(b"two")
+    corpus = {"source": "table", "path": str(mine), "public_path": str(mine / "part-1.parquet")}
+    assert len(copies({"corpus": corpus})) == 1
+    (other / "part-7.parquet").write_bytes(b"two")
+    assert len(copies({"corpus": {**corpus, "public_path": str(other)}})) == 1
+    (other / "part-7.parquet").write_bytes(b"owt")
+    assert copies({"corpus": {**corpus, "public_path": str(other)}}) == []
+    assert private_files({"corpus": corpus}) == {"corpus.path": mine}
+
+
 def test_a_node_may_know_that_there_is_a_list_of_the_enrolled_and_not_where_it_lies(tmp_path: Path) -> None:
     file = tmp_path / "ids.txt"
     file.write_text("person-1\nperson-2")

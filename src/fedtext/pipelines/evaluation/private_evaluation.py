@@ -121,7 +121,7 @@ def _downstream(
     """Create a downstream task's release, and the comparison that is computed from it."""
     if task.private is None:
         raise InputError(
-            f"{task.group}: {task.name} has no release under DP evaluation: set evaluation.priced=false",
+            f"{task.group}: {task.name} has no release under DP evaluation: set evaluation.dp=false",
             code="task-without-release",
             parameter=task.group,
         )

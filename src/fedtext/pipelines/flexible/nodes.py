@@ -135,7 +135,7 @@ def open_flexible_ledger(
     """Open an empty ledger of all silos, after checking that the planned releases fit the budget of each."""
     parties = parties_of(units, silos, privacy.epsilon)
     ledger = plan.planned_ledger(parties, flexible, privacy, dim=start.size, embedding_dim=encoder.dim)
-    return ledger.model_copy(update={"deal": silo_partition(corpus, partition, silos)})
+    return ledger.model_copy(update={"partition_rule": silo_partition(corpus, partition, silos)})
 
 
 def begin_ledger(ledger: Ledger) -> tuple[Ledger, Plan]:

@@ -24,10 +24,10 @@ def check_private_only(
             "evaluation.private_control=true",
             code="control-reads-private-text",
         )
-    priced = evaluation.is_priced(corpus)
-    if priced or not classification.is_measured(task, priced=priced):
+    dp = evaluation.is_dp(corpus)
+    if dp or not classification.is_measured(task, dp=dp):
         raise InputError(
-            "private_only is judged by classification, which is not measured here: set evaluation.priced=false, or "
+            "private_only is judged by classification, which is not measured here: set evaluation.dp=false, or "
             "leave classification.measured out",
             code="control-judged-by-classification",
             parameter="classification.measured",

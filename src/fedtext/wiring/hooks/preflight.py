@@ -48,11 +48,9 @@ from fedtext.wiring.console import echo
 from fedtext.wiring.guard.catalog import dataset_classes, named_credentials
 from fedtext.wiring.hooks.command import leaves, repeating_command
 from fedtext.wiring.hooks.named_files import check_named_files
-from fedtext.wiring.hooks.tracking import tracking_is_on
 from fedtext.wiring.made_with import client_description
 from fedtext.wiring.readers import OF_OWN_TEXT, Reader, readers
 from fedtext.wiring.runner import ResumableRunner
-from fedtext.wiring.tracking_server import check_server
 
 DESCRIBER = "describer"  # is prompted topic by topic, without samples
 LISTS = {"popri": SHOTS, "pe": SHOTS, "evaluation": SHOTS, "pe_sft": LISTED}  # samples in a request, or in a row
@@ -151,10 +149,9 @@ class PreflightHook:
 
     @hook_impl(tryfirst=True)
     def after_context_created(self) -> None:
-        """Raise RunRefusedError for a data root in which kedro-mlflow could not open its records, as it does next.
+        """Raise RunRefusedError for a data root that is a file: the flow check, next, would name every data set in it.
 
-        Missing credentials are refused here too: Kedro, which makes the catalog next, would raise with a traceback. So
-        is a data root that is a file: the flow check, next, would name every data set in it.
+        Missing credentials are refused here too: Kedro, which makes the catalog next, would raise with a traceback.
         """
         data_root = active_data_root()
         if data_root.is_file():
@@ -164,9 +161,6 @@ class PreflightHook:
                 parameter="data_root",
                 value=str(data_root),
             )
-        if tracking_is_on():
-            make_data_root(data_root)
-            check_server((active_loader().tracking.get("server") or {}).get("mlflow_tracking_uri"))
         check_credentials(active_loader())
 
     @hook_impl(tryfirst=True)
@@ -408,18 +402,14 @@ def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:
     Raises:
         RunRefusedError: one is given another.
     """
-    for node in pipeline.nodes:
-        for name in _given_as(node, TrainableGenerator):
-            reason = getattr(catalog.get(name), "training_fault", None)
-            if reason is not None:
-                algorithm = (node.namespace or node.name).partition(".")[0]
-                raise RunRefusedError(
-                    f"{algorithm} needs its generator's weights here, but '{name}' is {reason}: name a directory or a "
-                    "Hugging Face id (--params models.generator=...), or run pe with pe.variation=few_shot, which "
-                    "needs none",
-                    code="generator-without-weights",
-                    parameter=f"models.{name}",
-                )
+    for node, name, reason in _unfit(pipeline, catalog, TrainableGenerator, "training_fault"):
+        algorithm = (node.namespace or node.name).partition(".")[0]
+        raise RunRefusedError(
+            f"{algorithm} needs its generator's weights here, but '{name}' is {reason}: name a directory or a Hugging "
+            "Face id (--params models.generator=...), or run pe with pe.variation=few_shot, which needs none",
+            code="generator-without-weights",
+            parameter=f"models.{name}",
+        )
 
 
 def check_follows_instructions(pipeline: Pipeline, catalog: DataCatalog) -> None:
@@ -428,16 +418,13 @@ def check_follows_instructions(pipeline: Pipeline, catalog: DataCatalog) -> None
     Raises:
         RunRefusedError: one is given another.
     """
-    for node in pipeline.nodes:
-        for name in _given_as(node, ChatGenerator):
-            reason = getattr(catalog.get(name), "chat_fault", None)
-            if reason is not None:
-                raise RunRefusedError(
-                    f"{node.name} tells the generator what to write, but '{name}' is {reason}: take one that chats "
-                    f"(--params models.{name}=smollm2, or endpoint:MODEL@http://HOST:PORT/v1)",
-                    code="generator-does-not-chat",
-                    parameter=f"models.{name}",
-                )
+    for node, name, reason in _unfit(pipeline, catalog, ChatGenerator, "chat_fault"):
+        raise RunRefusedError(
+            f"{node.name} tells the generator what to write, but '{name}' is {reason}: take one that chats "
+            f"(--params models.{name}=smollm2, or endpoint:MODEL@http://HOST:PORT/v1)",
+            code="generator-does-not-chat",
+            parameter=f"models.{name}",
+        )
 
 
 def check_page(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
@@ -458,6 +445,14 @@ def check_page(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
             parameter="generation.prompt",
             value=prompt,
         )
+
+
+def _unfit(pipeline: Pipeline, catalog: DataCatalog, wanted: type, fault: str) -> Iterator[tuple[Node, str, str]]:
+    """Yield the nodes, data sets and reasons where a data set that is taken as `wanted` has such a fault."""
+    for node in pipeline.nodes:
+        for name in _given_as(node, wanted):
+            if (reason := getattr(catalog.get(name), fault, None)) is not None:
+                yield node, name, reason
 
 
 def _given_as(node: Node, wanted: type) -> Iterator[str]:
@@ -487,7 +482,16 @@ def check_inputs(pipeline: Pipeline, catalog: DataCatalog, run_params: Mapping[s
             continue
         dataset = catalog.get(name)
         try:
-            if dataset is not None and not getattr(dataset, "_EPHEMERAL", False) and not dataset.exists():
+            if dataset is None or dataset.exists():
+                continue
+            if getattr(dataset, "_EPHEMERAL", False):
+                absent += [
+                    MissingFileError(
+                        f"{name} is not saved: begin with --from-nodes {one}", code="unsaved-input", value=name
+                    )
+                    for one in _makers(name)
+                ]
+            else:
                 remedy = _made_by(name, run_params) or dataset
                 absent.append(MissingFileError(f"{name} does not exist: {remedy}", code="missing-input", value=name))
         except Exception as error:
@@ -502,6 +506,11 @@ def check_inputs(pipeline: Pipeline, catalog: DataCatalog, run_params: Mapping[s
         )
     if told:
         raise one_or_all(RunRefusedError("inputs cannot be read:", code="inputs-unreadable", faults=told))
+
+
+def _makers(name: str) -> list[str]:
+    """Return the node that makes a data set, if one does."""
+    return list(dict.fromkeys(node.name for made in pipelines.values() for node in made.nodes if name in node.outputs))
 
 
 def _made_by(name: str, run_params: Mapping[str, Any]) -> str:

@@ -140,5 +140,5 @@ def _declared(parameters: Mapping[str, Any]) -> Declared:
         evaluation = Evaluation.model_validate(parameters.get("evaluation") or {})
     except ValidationError:
         return Declared(public_corpus=False, exact_figures=False, private_control=False)
-    exact, control = not evaluation.is_priced(corpus), evaluation.has_private_control(corpus)
+    exact, control = not evaluation.is_dp(corpus), evaluation.has_private_control(corpus)
     return Declared(public_corpus=False, exact_figures=exact, private_control=control)

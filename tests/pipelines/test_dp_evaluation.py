@@ -1,4 +1,4 @@
-"""The evaluation's two forms as graphs, and the priced one run in memory with a real on-device model and the real door."""
+"""The evaluation's two forms as graphs, and the one with DP run in memory with a real on-device model and the real mechanism."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def job(corpus: dict[str, Any], **evaluation: Any) -> dict[str, Pipeline]:
 
 FORMS: list[dict[str, Any]] = [
     {},
-    {"priced": False},
+    {"dp": False},
     {"private_control": True},
-    {"priced": False, "private_control": True},
+    {"dp": False, "private_control": True},
 ]
 
 
@@ -70,7 +70,7 @@ def exact_figures(graph: Pipeline) -> set[str]:
 def test_no_registered_pipeline_of_a_private_table_has_an_exact_figure_that_nobody_asked_for() -> None:
     for evaluation in FORMS:
         left = {name: exact_figures(graph) for name, graph in job(TABLE, **evaluation).items()}
-        assert any(left.values()) is ("priced" in evaluation)
+        assert any(left.values()) is ("dp" in evaluation)
         controls = {name for graph in job(TABLE, **evaluation).values() for name in graph.datasets()} & {CONTROL}
         assert bool(controls) is ("private_control" in evaluation)
 
@@ -89,9 +89,9 @@ def count_rows(private_test: pd.DataFrame) -> dict[str, Any]:
     ("corpus", "evaluation", "refused"),
     [
         (TABLE, {}, True),
-        (TABLE, {"priced": True}, True),
+        (TABLE, {"dp": True}, True),
         (TABLE, {"private_control": True}, True),
-        (TABLE, {"priced": False}, False),
+        (TABLE, {"dp": False}, False),
         (TABLE | {"declared_public": True}, {}, False),
         ({"declared_public": False}, {}, True),
         ({}, {}, False),
@@ -168,8 +168,8 @@ def table(count: int, clients: int, seed: int) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def priced() -> dict[str, Any]:
-    """Everything that the priced evaluation of a made-up algorithm's texts makes, of 60 test clients."""
+def released() -> dict[str, Any]:
+    """Everything that the DP evaluation of a made-up algorithm's texts makes, of 60 test clients."""
     from fedtext.pipelines.evaluation.pipeline import controls_pipeline, judgement
     from fedtext.pipelines.popri.pipeline import ALGORITHM
 
@@ -207,46 +207,46 @@ def priced() -> dict[str, Any]:
     return {name: catalog[name].load() for name in made} | given
 
 
-def test_each_test_client_is_asked_about_its_own_share(priced: dict[str, Any]) -> None:
-    asked = priced["private_test_sample"].groupby("client_id").size()
+def test_each_test_client_is_asked_about_its_own_share(released: dict[str, Any]) -> None:
+    asked = released["private_test_sample"].groupby("client_id").size()
     assert asked.max() == 2  # 128 samples for 64 enrolled
     assert len(asked) == 60
 
 
-def test_both_releases_are_charged_to_the_test_clients_and_reported(priced: dict[str, Any]) -> None:
-    report = priced["popri_evaluation_privacy_report"]
+def test_both_releases_are_charged_to_the_test_clients_and_reported(released: dict[str, Any]) -> None:
+    report = released["popri_evaluation_privacy_report"]
     assert [release["name"] for release in report["releases"]] == ["evaluation.features", "evaluation.popri.accuracy"]
     assert 1.99 < report["epsilon"] <= 2.0 * (1 + 1e-9)
     assert report["population"] == 64
-    charged = priced["evaluation.popri.ledger_final"]
+    charged = released["evaluation.popri.ledger_final"]
     assert charged.releases == charged.planned
     assert charged.releases[0].sensitivity < 1.001 < 12 < charged.releases[1].sensitivity  # each under its own clip
 
 
-def test_only_sums_of_numbers_leave_the_releases(priced: dict[str, Any]) -> None:
+def test_only_sums_of_numbers_leave_the_releases(released: dict[str, Any]) -> None:
     for name in ("popri_test_features", "popri_accuracy_sums"):
-        assert isinstance(priced[name], np.ndarray)
-        assert priced[name].ndim == 1
-        assert priced[name].dtype == np.float64
+        assert isinstance(released[name], np.ndarray)
+        assert released[name].ndim == 1
+        assert released[name].dtype == np.float64
 
 
-def test_what_is_made_of_the_sums_is_what_the_report_reads(priced: dict[str, Any]) -> None:
-    accuracy, distances = priced["popri_accuracy"], priced["popri_distances"]
+def test_what_is_made_of_the_sums_is_what_the_report_reads(released: dict[str, Any]) -> None:
+    accuracy, distances = released["popri_accuracy"], released["popri_distances"]
     assert set(accuracy["conditions"]) == {"eps0", "public_control", "untuned_control", "synthetic"}
     assert accuracy["gap_closed"] == {}
     assert [row["adapter"] for row in distances["rounds"]] == [0, 1]
     assert distances["sets"]["synthetic"]["fid"] is None
-    alone = priced["popri_texts_alone"]["sets"]
+    alone = released["popri_texts_alone"]["sets"]
     assert list(alone) == ["public_control", "untuned_control", "synthetic"]
     written = json.dumps([accuracy, distances, alone], allow_nan=False)
-    assert not any(text in written for text in priced["private_test"]["text"])
+    assert not any(text in written for text in released["private_test"]["text"])
 
 
-def test_the_figures_are_near_what_the_counts_say(priced: dict[str, Any]) -> None:
-    counts = {name: priced[f"private_counts_{name}"] for name in ("eps0", "public_control")}
+def test_the_figures_are_near_what_the_counts_say(released: dict[str, Any]) -> None:
+    counts = {name: released[f"private_counts_{name}"] for name in ("eps0", "public_control")}
     for name, found in counts.items():
         exact = found["correct"][:, 0].sum() / found["tokens"].sum()
-        said = priced["popri_accuracy"]["conditions"][name]
+        said = released["popri_accuracy"]["conditions"][name]
         assert said["low"] - 0.02 <= exact <= said["high"] + 0.02
 
 
