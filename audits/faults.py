@@ -10,7 +10,7 @@ from unittest.mock import patch
 import numpy as np
 
 from fedtext.algorithms.dpprefsyn import releases as dpprefsyn_releases
-from fedtext.federation import charged_release, mechanism
+from fedtext.federation import charged_release, mechanism, token_release
 from fedtext.federation.units import Block
 from fedtext.models.encoder import Encoder
 from fedtext.pipelines.clients import nodes
@@ -32,7 +32,10 @@ def unclipped() -> Iterator[None]:
     def kept(rows: np.ndarray, clip_norm: float) -> np.ndarray:
         return np.asarray(rows, dtype=np.float64)
 
-    with _patched("clip_rows", kept, mechanism, dpprefsyn_releases):
+    def kept_on_grid(rows: np.ndarray, clip: float) -> np.ndarray:
+        return np.rint(rows / clip * token_release.GRID).astype(np.int64)
+
+    with _patched("clip_rows", kept, mechanism, dpprefsyn_releases), _patched("on_grid", kept_on_grid, token_release):
         yield
 
 

@@ -18,6 +18,7 @@ from fedtext.params.contamination import Contamination
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.described import Described, Texts, Topics
 from fedtext.params.dp_ft import DpFt
+from fedtext.params.dp_prediction import DpPrediction
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
 from fedtext.params.dpprefsyn import Dpprefsyn, Gap, HeadTraining, Rewarded
 from fedtext.params.engine import EngineParameters
@@ -74,6 +75,7 @@ HOMES: dict[type[Parameters], str] = {
     DpFedavg: "dp_fedavg",
     DpFt: "dp_ft",
     DpFtrl: "dp_ftrl",
+    DpPrediction: "dp_prediction",
     DpSgdGeneration: "dp_sgd_generation",
     Dpprefsyn: "dpprefsyn",
     EngineParameters: "engine",

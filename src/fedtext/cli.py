@@ -134,7 +134,7 @@ def print_plan(
 
     Nothing private is read, and no model has to be here.
     """
-    from fedtext.pipelines.compare.plans import plans_of  # here: other commands need none of it
+    from fedtext.job_plans import plans_of  # here: other commands need none of it
     from fedtext.planning.wording import plan_page
     from fedtext.wiring.hooks.preflight import check_names
     from fedtext.wiring.planning import paces_of

@@ -151,10 +151,10 @@ def test_an_algorithm_that_trains_is_refused_an_endpoint_before_it_is_asked() ->
         {"generator": GeneratorDataset(source=FAR), "local": GeneratorDataset(source="bundled:generator")}
     )
     trains = Pipeline([node(train, "generator", "popri.x", name="train", namespace="popri.round_1")])
-    with refuses("generator-cannot-be-trained", parameter="models.generator"):
+    with refuses("generator-without-weights", parameter="models.generator"):
         check_trained(trains, catalog)
     for inputs in (["n", "local", "generator"], {"prompts": "n", "far": "generator"}):
-        with refuses("generator-cannot-be-trained"):
+        with refuses("generator-without-weights"):
             check_trained(Pipeline([node(train_all, inputs, "y", name="all")]), catalog)
     check_trained(Pipeline([node(only_ask, "generator", "x"), node(train, "local", "y")]), catalog)
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedtext.federation.charged_release import Noise
 from fedtext.federation.mechanism import PlannedSum, client_messages, planned_sum
 from fedtext.federation.query import Query
 from fedtext.federation.units import Block
@@ -28,7 +29,7 @@ from fedtext.params.generation import Sampler
 from fedtext.params.privacy import Privacy
 from fedtext.planning.sizes import model_class, sizes_of, with_layers
 from fedtext.planning.work import Kind, Work
-from fedtext.privacy.noise import discrete_gaussian, new_noise_key
+from fedtext.privacy.noise import new_noise_key
 from fedtext.privacy.signal import Signal
 from fedtext.system.atomic import write_text
 from fedtext.system.cores import over_cores
@@ -278,5 +279,5 @@ def _noise_pace(privacy: Privacy) -> float:
     """Return the seconds of a number's noise."""
     stddev = _trial(privacy).stddev_on_grid
     began = time.process_time()
-    discrete_gaussian(new_noise_key(0), stddev_on_grid=stddev, size=NUMBERS, stream=("plan", "noise"))
+    Noise(new_noise_key(0), stddev).on(np.zeros(NUMBERS, dtype=np.int64), ("plan", "noise"))
     return (time.process_time() - began) / NUMBERS

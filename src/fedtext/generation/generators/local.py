@@ -85,7 +85,7 @@ def sample_responses(
     asks.sort(key=lambda ask: -len(encoded[ask.prompt]))  # memory freed once serves all that follow
     batches = even_batches(asks, sampler.batch_size // (responses // parts), AT_ONCE)
     model = decoding_copy(model)
-    is_complete = _completion(model, tokenizer, stops)
+    is_complete = completion(model, tokenizer, stops)
     favoured = favoured_tokens(words, len(prompts), tokenizer, model.config.vocab_size, model.device)
 
     excluded = never_first(tokenizer, model.config.vocab_size, model.device) if letter_first else None
@@ -106,7 +106,7 @@ def sample_responses(
             repetition_penalty=sampler.repetition_penalty,
             never_first=excluded,
         )
-        return _texts(tokens, tokenizer, _ends(model, tokenizer), stops)
+        return decoded_texts(tokens, tokenizer, end_tokens(model, tokenizer), stops)
 
     finished = finished or FinishedPieces()
     due = [number for number in range(len(batches)) if finished.get(number) is None]
@@ -181,20 +181,20 @@ def _left_padded(rows: Sequence[list[int]], pad: int, device: torch.device) -> t
     return ids.to(device), real.to(device)
 
 
-def _ends(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+def end_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     """Return the ids that end a text: the model's own list (Llama 3 has several) and the tokenizer's."""
     configured = model.generation_config.eos_token_id if model.generation_config is not None else None
     listed = configured if isinstance(configured, list) else [configured]
     return sorted({i for i in (*listed, tokenizer.eos_token_id) if i is not None})
 
 
-def _completion(
+def completion(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, stops: Sequence[str]
 ) -> Callable[[Tensor], Tensor]:
     """Return a function that marks rows with an end-of-text token or a stop string, to call every CHECK_EVERY steps."""
     import torch
 
-    ends = torch.tensor(_ends(model, tokenizer), device=model.device)
+    ends = torch.tensor(end_tokens(model, tokenizer), device=model.device)
     window = CHECK_EVERY + max((len(stop.encode()) for stop in stops), default=0)  # a token is a byte or more
 
     def is_complete(tokens: Tensor) -> Tensor:
@@ -207,7 +207,9 @@ def _completion(
     return is_complete
 
 
-def _texts(tokens: Tensor, tokenizer: PreTrainedTokenizerBase, ends: Sequence[int], stops: Sequence[str]) -> list[str]:
+def decoded_texts(
+    tokens: Tensor, tokenizer: PreTrainedTokenizerBase, ends: Sequence[int], stops: Sequence[str]
+) -> list[str]:
     """Decode rows, each up to its first end-of-text token and up to and including the first of `stops`."""
     table = tokens.cpu().numpy()
     ended = np.isin(table, list(ends))

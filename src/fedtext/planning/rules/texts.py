@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fedtext.generation.prompt_forms import LISTED
+from fedtext.params.dp_prediction import DpPrediction
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
 from fedtext.params.flexible import Flexible
 from fedtext.params.generation import prompts_for
@@ -45,6 +46,17 @@ def _control_texts(given: Given) -> tuple[Work, ...]:
     public = int(given.parameters["corpus"]["public_texts"])
     prompts = max(own.written_texts - public, 0) / own.responses
     return (given.written(prompts, own.responses, own.sampler, within="popri"),)
+
+
+def _prediction(given: Given) -> DpPrediction:
+    return given.params("dp_prediction", DpPrediction)
+
+
+def _predicted_tokens(given: Given) -> tuple[Work, ...]:
+    """Return the reading of all clients' prompts, and every client's pass for each token of its group's texts."""
+    own = _prediction(given)
+    tokens = given.population.training * (own.example_tokens + own.texts_per_group * own.sampler.max_new_tokens)
+    return (given.read(tokens / given.tokens, model="generator"),)
 
 
 def _pe(given: Given) -> Pe:
@@ -181,6 +193,10 @@ RULES: dict[str, Rule] = {
     "pe_sft.train_on_best_samples": _tuning,
     "pe_sft.write_tuned_texts": _tuned_texts,
     "pe_sft.embed_final_texts": lambda given: (given.read(_tuned_texts(given)[0].texts),),
+    "dp_prediction.tokenise_prompts": nothing,
+    "dp_prediction.write_tokens": _predicted_tokens,
+    "dp_prediction.read_texts": nothing,
+    "dp_prediction.embed_final_texts": lambda given: (given.read(_prediction(given).synthetic_texts),),
     "dp_sgd_generation.start_weights": nothing,
     "dp_sgd_generation.tokenise_behind_classes": nothing,
     "dp_sgd_generation.train_privately": _private_training,

@@ -397,7 +397,9 @@ def check_names(given: Mapping[str, Any]) -> None:
 
 
 def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:
-    """Check that nodes that train a generator, by their functions' types, are given one whose weights are here.
+    """Check that nodes that need a generator's weights, by their functions' types, are given one that has them here.
+
+    They train it, or put private text into its prompts, which no server may receive.
 
     Raises:
         RunRefusedError: one is given another.
@@ -405,9 +407,9 @@ def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:
     for node, name, reason in _unfit(pipeline, catalog, TrainableGenerator, "training_fault"):
         algorithm = (node.namespace or node.name).partition(".")[0]
         raise RunRefusedError(
-            f"{algorithm} trains its generator, but '{name}' is {reason}: name a directory or a Hugging Face "
-            "id (--params models.generator=...), or run pe with pe.variation=few_shot, which trains none",
-            code="generator-cannot-be-trained",
+            f"{algorithm} needs its generator's weights here, but '{name}' is {reason}: name a directory or a Hugging "
+            "Face id (--params models.generator=...), or run pe with pe.variation=few_shot, which needs none",
+            code="generator-without-weights",
             parameter=f"models.{name}",
         )
 
