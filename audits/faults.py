@@ -9,9 +9,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from fedtext.algorithms import dp_fedavg, dp_ftrl
 from fedtext.algorithms.dpprefsyn import releases as dpprefsyn_releases
-from fedtext.federation import charged_release, mechanism
+from fedtext.federation import charged_release, mechanism, token_release
 from fedtext.federation.units import Block
 from fedtext.models.encoder import Encoder
 from fedtext.pipelines.clients import nodes
@@ -20,7 +19,7 @@ from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, discrete_gaussian
 from fedtext.privacy.report import final_report
 from fedtext.seeding import stream
-from fedtext.training import local_steps
+from fedtext.training import federated_training, local_steps
 
 Fault = Callable[[], AbstractContextManager[None]]
 FINE = 2.0**20  # deviation of noise that is scaled
@@ -33,7 +32,10 @@ def unclipped() -> Iterator[None]:
     def kept(rows: np.ndarray, clip_norm: float) -> np.ndarray:
         return np.asarray(rows, dtype=np.float64)
 
-    with _patched("clip_rows", kept, mechanism, dpprefsyn_releases):
+    def kept_on_grid(rows: np.ndarray, clip: float) -> np.ndarray:
+        return np.rint(rows / clip * token_release.GRID).astype(np.int64)
+
+    with _patched("clip_rows", kept, mechanism, dpprefsyn_releases), _patched("on_grid", kept_on_grid, token_release):
         yield
 
 
@@ -135,9 +137,7 @@ def trained_in_company() -> Iterator[None]:
 
         return updates
 
-    with ExitStack() as stack:
-        for algorithm in (dp_fedavg, dp_ftrl):
-            stack.enter_context(patch.object(algorithm, "client_updates", coupled(algorithm.client_updates)))
+    with _patched("client_updates", coupled(federated_training.client_updates), federated_training):
         yield
 
 

@@ -48,10 +48,13 @@ OWN: dict[str, dict[str, Any]] = {
     },
     "dp_ft": {"sft": STEPS, "dpo": STEPS, "tokens": {"prompt": 24, "answer": 16}, "chat": False},
     "dp_sgd_generation": {"labels": "sea land", "training": {**STEPS, "batch_size": ENROLLED}},
+    "dp_prediction": {"synthetic_texts": 4, "clients_at_once": 8, "example_tokens": 24,
+                      "sampler": {"max_new_tokens": 8, "prompt": "list", "legible_only": False}},
     "dp_fedavg": {"rounds": 2, **TRAINING},
     "dp_ftrl": {"rounds": 4, "separation": 2, **TRAINING},
 }  # fmt: skip
-CURATED = {"dp_ft": {"privacy": {**COMMON["privacy"], "aggregation": "trusted"}}}  # no other aggregation is allowed
+TRUSTED = {"privacy": {**COMMON["privacy"], "aggregation": "trusted"}}
+CURATED = {"dp_ft": TRUSTED, "dp_prediction": TRUSTED}  # no other aggregation is allowed
 PLMS = {"one": "a small model", "other": "a small model"}
 GROUP = {"popri by ballots": "popri", "pe_sft": "pe"}  # whose parameters decide what is released
 

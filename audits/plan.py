@@ -5,15 +5,16 @@ from __future__ import annotations
 from audits.attacks import NEIGHBOURS, Attack
 
 TRAINED, VOTED = ("dp_fedavg", "dp_ftrl"), ("pe", "pe_sft")
-PAID_AT_ONCE = ("popri", *VOTED, "wasp", "dpprefsyn", *TRAINED, "dp_sgd_generation")  # by all units
+PAID_AT_ONCE = ("popri", *VOTED, "wasp", "dpprefsyn", *TRAINED, "dp_sgd_generation", "dp_prediction")
 ALGORITHMS = (*PAID_AT_ONCE, "flexible", "dp_ft")
+NOISED = tuple(name for name in ALGORITHMS if name != "dp_prediction")  # which draws tokens
 STEPPED = ("flexible", "dp_ft", "dp_sgd_generation")  # whose steps are seen one by one
 # Runs of either world: many where the bound that assumes nothing has something to see, and for the page's first rows.
 QUICK = ("pe", "pe_sft", "wasp", "dpprefsyn")
 MANY = {"popri": 600, "popri by ballots": 80, **dict.fromkeys(QUICK, 100), **dict.fromkeys(STEPPED, 20),
-        "dp_fedavg": 100, "dp_ftrl": 60}  # fmt: skip
+        "dp_prediction": 30, "dp_fedavg": 100, "dp_ftrl": 60}  # fmt: skip
 SOME = {"popri": 60, "popri by ballots": 60, **dict.fromkeys(QUICK, 30), **dict.fromkeys(STEPPED, 10),
-        "dp_fedavg": 10, "dp_ftrl": 10}  # fmt: skip
+        "dp_prediction": 15, "dp_fedavg": 10, "dp_ftrl": 10}  # fmt: skip
 LOUD = ("unclipped", "seeded by rank")
 
 # Fault, whose removal shows it, and where it can do harm. A client's code seeds its training and nothing else that
@@ -23,8 +24,11 @@ LOUD = ("unclipped", "seeded by rank")
 # participation's claim is that of the silo that paid most, and DP-FT's that of the half, behind which a charge that
 # others lost would not be seen.
 HARM = {
-    "unclipped": ("middle removed", ("popri by ballots", *VOTED, "wasp", "dpprefsyn", *TRAINED, *STEPPED)),
-    "15% too little noise": ("first removed", ALGORITHMS),
+    "unclipped": (
+        "middle removed",
+        ("popri by ballots", *VOTED, "wasp", "dpprefsyn", *TRAINED, *STEPPED, "dp_prediction"),
+    ),
+    "15% too little noise": ("first removed", NOISED),
     "seeded by rank": ("first removed", TRAINED),
     "embedded in company": ("first removed", VOTED),
     "embedded by batch statistics": ("first removed", ("popri", *VOTED)),

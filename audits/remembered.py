@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from fedtext.algorithms import dp_fedavg, dp_ftrl
 from fedtext.federation.units import digest
+from fedtext.training import federated_training
 from fedtext.training.federated_averaging import flat_weights
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ def remembered(most: int = 32) -> Iterator[None]:
         kept[name] = answer  # the newest is the last to go
         return iter(answer)
 
-    with ExitStack() as stack:
-        for algorithm in (dp_fedavg, dp_ftrl):
-            remembering = partial(train, algorithm.client_updates)
-            stack.enter_context(patch.object(algorithm, "client_updates", remembering))
+    remembering = partial(train, federated_training.client_updates)
+    with patch.object(federated_training, "client_updates", remembering):
         yield

@@ -6,7 +6,7 @@ node runs once, on the releases of the real world. A release node runs three tim
 output is released, and in both worlds without noise, which is what the auditor expects of either.
 
 A training of many steps releases more than its result: the auditor sees each noisy sum. Both worlds are then forced to
-follow the steps of the real one (`audits/steps.py`).
+follow the steps of the real one (`audits/steps.py`). So it is with the tokens of a text.
 
 Nodes that do not depend on the run's noise key run once a pair of corpora, all others once a noise key.
 """
@@ -28,7 +28,7 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 from kedro.validation.parameter_validator import ParameterValidator
 
-from audits.steps import answered, led
+from audits.steps import answered, drawn, forced, led, loss_of
 from fedtext.federation import charged_release
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
@@ -141,13 +141,17 @@ def _step(node: Node, public: Store, private: tuple[Store, Store]) -> None:
 
 def _release(node: Node, public: Store, private: tuple[Store, Store], real: int) -> Iterator[Leak]:
     """Yield the output of a release node in the real world, which others will see; for a training, each step."""
-    with answered() as steps:
+    with answered() as steps, drawn() as tokens:
         out = _outputs(node, public, private[real])
-    plain, asked = [], []
+    plain, asked, likely = [], [], []
     for own in private:
-        with without_noise(), led(steps) as sums:
+        with without_noise(), led(steps) as sums, forced(tokens) as chances:
             plain.append(_outputs(node, public, own))
         asked.append(sums)
+        likely.append(chances)
+    for place in sorted(tokens):
+        if (seen := loss_of(tokens[place], likely[0][place], likely[1][place])) is not None:
+            yield Leak(np.array(seen[:1]), (np.zeros(1), np.array(seen[1:])))
     for (released, stddev), zero, one in zip(steps, *asked, strict=True):
         yield Leak(released, (zero, one), stddev, is_step=True)
     for name, value in out.items():
@@ -156,7 +160,7 @@ def _release(node: Node, public: Store, private: tuple[Store, Store], real: int)
                 own[name] = made[name]
             continue
         public[name] = value
-        if (noised := _noised(name, value)) is not None and not steps:
+        if (noised := _noised(name, value)) is not None and not steps and not tokens:
             expected = [_flat(np.asarray(_noised(name, made[name]))) for made in plain]
             yield Leak(_flat(noised), (expected[0], expected[1]), _charged(out))
 

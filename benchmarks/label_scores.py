@@ -112,7 +112,8 @@ def score(labels: Iterable[Passage], data: Path, source: str, params: LargeFedBe
             read = raw_words(page, passage.part, source)
             if digest(read.words) != passage.sha256:
                 raise InputError(
-                    f"the words of {name} {passage.part} are not those that were labelled: label them anew"
+                    f"the words of {name} {passage.part} are not those that were labelled: label them anew",
+                    code="labelled-words-changed",
                 )
             _add(total, passage, read, kept.near(read, passage.part, source))
     return total

@@ -80,14 +80,19 @@ MECHANISMS: dict[str, tuple[str, Mechanism]] = {
 }
 
 
-def measured(name: str, clients: int) -> dict[str, Any]:
-    """Return peak resident MiB and seconds of one release, in this process."""
-    random = np.random.default_rng(0)
+def made_up(clients: int, random: np.random.Generator) -> tuple[PrivateSamples, Ledger]:
+    """Return so many clients' samples, and an empty ledger."""
     n = int(clients * SAMPLES_PER_CLIENT)
     codes = unit_codes([str(i) for i in range(clients)])
     held = codes[clients_of(random, n, clients)]
     samples = PrivateSamples(unit_rows(random, n), held, np.zeros(n, dtype=np.int64), codes)
-    ledger = Ledger(declaration=conf_base(Privacy, epsilon=1.0, delta=3e-6, noise_seed=0), population=clients)
+    return samples, Ledger(declaration=conf_base(Privacy, epsilon=1.0, delta=3e-6, noise_seed=0), population=clients)
+
+
+def measured(name: str, clients: int) -> dict[str, Any]:
+    """Return peak resident MiB and seconds of one release, in this process."""
+    random = np.random.default_rng(0)
+    samples, ledger = made_up(clients, random)
     start = time.perf_counter()
     MECHANISMS[name][1](samples, ledger, random)
     return {

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,10 @@ from parameters import conf_base
 
 from fedtext.largefedbench.build import build_snapshot
 from fedtext.largefedbench.snapshot import provenance, read_table
-from fedtext.largefedbench.tokens import load_tokenizer, words_of
+from fedtext.largefedbench.tokens import ChunkTokenizer, load_tokenizer, words_of
 from fedtext.models.language_model import bundled
 from fedtext.params.largefedbench import LargeFedBench
+from fedtext.system.engine import InProcess, computing_on, over_processes
 
 COMPARED = ["client_id", "index", "text", "n_tokens"]
 
@@ -49,8 +51,8 @@ def ratio(shared: Path, work: Path, copies: int, repeats: int, processes: int) -
         seconds["plain"].append(took)
         fast = load_tokenizer(source)
         words_of.cache_clear()  # it knows no word yet
-        params = conf_base(LargeFedBench, snapshot=f"r{repeat}", near_duplicates="ignore", processes=processes)
-        snapshot, took = _timed(clock, lambda p=params, f=fast: build_snapshot(p, f, raw_dir=raw, out_dir=work / "o"))
+        params = conf_base(LargeFedBench, snapshot=f"r{repeat}", near_duplicates="ignore")
+        snapshot, took = _timed(clock, lambda p=params, f=fast: _built(processes, p, f, raw, work / "o"))
         seconds["ours"].append(took)
         _same_chunks(work / "plain.parquet", snapshot, clients)
     speed = {name: clients / min(took) for name, took in seconds.items()}
@@ -62,6 +64,12 @@ def ratio(shared: Path, work: Path, copies: int, repeats: int, processes: int) -
         "documents_a_second": speed,
         "ratio": speed["ours"] / speed["plain"],
     }
+
+
+def _built(processes: int, params: LargeFedBench, tokenizer: ChunkTokenizer, raw: Path, out: Path) -> Path:
+    """Build over so many processes, their start included."""
+    with nullcontext(InProcess()) if processes == 1 else over_processes(processes) as engine, computing_on(engine):
+        return build_snapshot(params, tokenizer, raw_dir=raw, out_dir=out)
 
 
 def _timed(clock: Callable[[], float], work: Callable[[], Any]) -> tuple[Any, float]:
@@ -101,11 +109,9 @@ def scale(shared: Path, work: Path, copies: int, processes: int) -> dict[str, An
 def one(root: Path, processes: int) -> dict[str, Any]:
     """Run one build in this process; return its cost and its peak memory (and that of its largest worker)."""
     tokenizer = load_tokenizer(bundled("generator"), name="bundled:generator")
-    params = conf_base(
-        LargeFedBench, snapshot="s", processes=processes, near_duplicates="report"
-    )  # of copies many resemble
+    params = conf_base(LargeFedBench, snapshot="s", near_duplicates="report")  # of copies many resemble
     started = time.perf_counter()
-    snapshot = build_snapshot(params, tokenizer, raw_dir=root / "raw", out_dir=root)
+    snapshot = _built(processes, params, tokenizer, root / "raw", root)
     wall = time.perf_counter() - started
     configs = provenance(snapshot)["configs"]
     documents = {name: sum(split["clients"] for split in splits.values()) for name, splits in configs.items()}

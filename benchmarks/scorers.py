@@ -59,5 +59,6 @@ def _validate_mixture(heads: Heads, mixture: Float[np.ndarray, " head"]) -> None
     if len(heads) != len(mixture) or (mixture < 0).any() or not np.isclose(mixture.sum(), 1.0):
         raise InputError(
             f"a mixture of {len(mixture)} shares that sum to {mixture.sum():g} for {len(heads)} heads: give each head "
-            "its share, none below 0, 1 in all"
+            "its share, none below 0, 1 in all",
+            code="mixture-is-no-distribution",
         )

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fedtext.algorithms import dp_fedavg, dp_ftrl
+from fedtext.algorithms.dp_fedavg import FederatedAveraging
+from fedtext.algorithms.dp_ftrl import FollowTheRegularizedLeader, chosen_factorisation
 from fedtext.algorithms.pe import plan as pe
 from fedtext.algorithms.popri import plan as popri
 from fedtext.params.federated import DpFedavg, DpFtrl
@@ -54,7 +55,7 @@ def by_trust(clients: int = 5_000, epsilon: float = 1.0) -> list[str]:
         "POPri, one release": lambda p: popri.planned_ledger(clients, conf_base(Popri), p, embedding_dim=EMBEDDING),
         "Private Evolution": lambda p: pe.planned_ledger(clients, conf_base(Pe), p),
         "DP-FTRL": lambda p: _dp_ftrl(clients, p),
-        "DP-FedAvg": lambda p: dp_fedavg.planned_ledger(clients, conf_base(DpFedavg), p, dim=WEIGHTS),
+        "DP-FedAvg": lambda p: FederatedAveraging(conf_base(DpFedavg)).planned_ledger(clients, p, dim=WEIGHTS),
     }
     rows = [
         [name, *(_shown(_under(plan, trust, epsilon)) for trust in ("secure", "local"))] for name, plan in made.items()
@@ -103,7 +104,9 @@ def _popri(clients: int, epsilon: float, trust: str) -> float:
 
 def _dp_ftrl(clients: int, privacy: Privacy) -> Ledger:
     params = conf_base(DpFtrl)
-    return dp_ftrl.planned_ledger(clients, params, privacy, dp_ftrl.chosen_factorisation(params), dim=WEIGHTS)
+    return FollowTheRegularizedLeader(params, chosen_factorisation(params)).planned_ledger(
+        clients, privacy, dim=WEIGHTS
+    )
 
 
 def _under(plan: Callable[[Privacy], Ledger], trust: str, epsilon: float) -> float | None:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-import io
-import pickle
+import gc
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 import pytest
 from beartype import BeartypeConf, beartype
 from hypothesis import settings
 from jaxtyping import install_import_hook
-from omegaconf import OmegaConf
 
 from tests.cpu_seconds import CpuSeconds
+from tests.once import (
+    docstrings_are_parsed_once,
+    files_are_parsed_once,
+    patterns_are_compiled_once,
+    sources_are_parsed_once,
+)
 from tests.sampled import leave_to_the_night
+
+__all__ = [
+    "docstrings_are_parsed_once",
+    "files_are_parsed_once",
+    "patterns_are_compiled_once",
+    "sources_are_parsed_once",
+]
 
 STATE = "FEDTEXT_STATE"  # fedtext.system.folders; nothing of the package may be imported before the checks are in place
 SOURCE = Path(__file__).parents[1] / "src" / "fedtext"
@@ -37,12 +47,14 @@ def _modules() -> list[str]:
 
 
 install_import_hook(_modules(), "tests.conftest.tower")
-settings.register_profile("fedtext", deadline=None)  # a busy machine is no fault of an example
-settings.load_profile("fedtext")
+# A busy machine is no fault of an example. Who asks for fewer or more examples than these says so at the test.
+settings.register_profile("commit", deadline=None, max_examples=30)
+settings.register_profile("night", deadline=None)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the plugin that reports the cost of tests."""
+    """Register the plugin that reports the cost of tests, and try fewer examples where slow tests are left out."""
+    settings.load_profile("commit" if "not slow" in config.getoption("markexpr") else "night")
     config.pluginmanager.register(CpuSeconds(), "cpu_seconds")
 
 
@@ -54,6 +66,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     leave_to_the_night(items)
     items.sort(key=lambda item: (item.path.name != SHARED, not LONG & set(item.path.parts)))
+
+
+def pytest_collection_finish() -> None:
+    """Take what all tests import out of the garbage collector's sight, and so of the guard's search for open files.
+
+    The guard looks at every object before and after a node that reads private data. Files that a test opens are new.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -70,42 +91,6 @@ def registry_of_the_test(tmp_path_factory: pytest.TempPathFactory, monkeypatch: 
     folder = tmp_path_factory.mktemp("state")
     monkeypatch.setenv(STATE, str(folder))
     return folder
-
-
-@pytest.fixture(scope="session", autouse=True)
-def files_are_parsed_once() -> Iterator[None]:
-    """Parse the same YAML once in a process: that is half of a command's start, and hundreds start."""
-    parse, known = OmegaConf.load, dict[str, bytes]()
-
-    def load(file: str | Path | IO[str]) -> object:
-        words = Path(file).read_text("utf-8") if isinstance(file, str | Path) else file.read()
-        if words not in known:
-            known[words] = pickle.dumps(parse(io.StringIO(words)))
-        return pickle.loads(known[words])
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(OmegaConf, "load", load)
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def docstrings_are_parsed_once() -> Iterator[None]:
-    """Parse the docstrings of an unchanged file once: a job reads the whole library, and dozens run in a process."""
-    from fedtext.corpora import docstrings  # once the checks of arrays are in place
-
-    known = dict[tuple[Path, Path, int, int], list[docstrings.Docstring]]()
-    parse = docstrings.parse_file
-
-    def parse_once(path: Path, root: Path) -> list[docstrings.Docstring]:
-        stat = path.stat()
-        key = (path, root, stat.st_mtime_ns, stat.st_size)
-        if key not in known:
-            known[key] = list(parse(path, root))
-        return known[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(docstrings, "parse_file", parse_once)
-        yield
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ MUTATIONS = (
     # What is counted.
     Mutation(
         "privacy/ledger.py",
-        "watched = watched and not self.secret_draw",
+        "watched = watched and not self.secret_sample",
         "watched = False",
         "sampling that the server watched is said to amplify",
     ),

@@ -50,6 +50,7 @@ class Served:
         key: The key that it requires, None for none.
         faults: Responses to the next requests for text, one each: status, and headers.
         delay: Seconds before an answer.
+        drip: Seconds before each byte of an answer, of its headers too.
         most: Most responses that it returns to a request.
         refuses_several: Whether a request for more than one response is an error.
         form: The text around a response.
@@ -63,6 +64,7 @@ class Served:
     key: str | None = None
     faults: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     delay: float = 0.0
+    drip: float = 0.0
     most: int = 100
     refuses_several: bool = False
     form: str = "{}"
@@ -166,10 +168,20 @@ def serving(served: Served) -> Iterator[Served]:
                 self.send_response(status)
                 for name, value in {**headers, "Content-Length": str(len(told))}.items():
                     self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(told)
+                if served.drip:
+                    self._drip(told)
+                else:
+                    self.end_headers()
+                    self.wfile.write(told)
             except (BrokenPipeError, ConnectionResetError):  # who asked did not wait
                 pass
+
+        def _drip(self, told: bytes) -> None:
+            head = b"".join(self._headers_buffer) + b"\r\n"  # type: ignore[attr-defined]
+            self._headers_buffer = []
+            for byte in head + told:
+                self.wfile.write(bytes([byte]))
+                time.sleep(served.drip)
 
         def log_message(self, *_: object) -> None:
             pass

@@ -18,8 +18,10 @@ from fedtext.params.contamination import Contamination
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.described import Described, Texts, Topics
 from fedtext.params.dp_ft import DpFt
+from fedtext.params.dp_prediction import DpPrediction
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
 from fedtext.params.dpprefsyn import Dpprefsyn, Gap, HeadTraining, Rewarded
+from fedtext.params.engine import EngineParameters
 from fedtext.params.evaluation import (
     Classification,
     ClassifierTraining,
@@ -36,6 +38,7 @@ from fedtext.params.labelled import Fusegen, LabelledWriting, ZeroShot
 from fedtext.params.largefedbench import Export, LargeFedBench, Release, Splitting
 from fedtext.params.pe import Pe
 from fedtext.params.pe_sft import PeSft
+from fedtext.params.plan import Planning
 from fedtext.params.policies import Membership, Policies
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
@@ -72,8 +75,10 @@ HOMES: dict[type[Parameters], str] = {
     DpFedavg: "dp_fedavg",
     DpFt: "dp_ft",
     DpFtrl: "dp_ftrl",
+    DpPrediction: "dp_prediction",
     DpSgdGeneration: "dp_sgd_generation",
     Dpprefsyn: "dpprefsyn",
+    EngineParameters: "engine",
     Evaluation: "evaluation",
     Export: "export",
     Flexible: "flexible",
@@ -84,6 +89,7 @@ HOMES: dict[type[Parameters], str] = {
     Partition: "partition",
     Pe: "pe",
     PeSft: "pe_sft",
+    Planning: "plan",
     Policies: "policies",
     Popri: "popri",
     Pretraining: "pretrain",

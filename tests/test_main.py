@@ -13,7 +13,7 @@ import pytest
 from fedtext.__main__ import main
 from fedtext.cli import run as run_command
 from fedtext.cli import with_lists
-from fedtext.system.refusal import RunRefusedError
+from tests.refusals import refuses
 
 ROOT = Path(__file__).parents[1]
 
@@ -39,7 +39,7 @@ def test_a_mistake_is_one_sentence_there_too(tmp_path: Path) -> None:
 
 def test_python_hands_it_the_options_of_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    with pytest.raises(RunRefusedError, match="environment 'papr' has no folder"):
+    with refuses("unknown-environment", value="papr"):
         main(["--env", "papr"])
 
 

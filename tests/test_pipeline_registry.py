@@ -13,6 +13,7 @@ import pytest
 from fedtext import pipelines
 from fedtext.pipeline_registry import algorithms
 from fedtext.wiring.algorithm import OutputType
+from tests.refusals import refuses
 
 DEFINITION = """
 from kedro.pipeline import Pipeline
@@ -47,6 +48,7 @@ def test_the_papers_are_found_in_order_and_say_what_they_make() -> None:
         "dp_fedavg": OutputType.MODEL,
         "dp_ft": OutputType.POLICY,
         "dp_ftrl": OutputType.MODEL,
+        "dp_prediction": OutputType.TEXTS,
         "dp_sgd_generation": OutputType.TEXTS,
         "dpprefsyn": OutputType.PREFERENCES,
         "flexible": OutputType.TEXTS,
@@ -78,13 +80,24 @@ def test_a_new_algorithm_needs_no_list(beside: Path) -> None:
     assert algorithms()["newcomer"].outputs.synthetic == "newcomer_synthetic"
 
 
+def test_algorithms_may_share_a_pipeline_and_no_name(beside: Path) -> None:
+    define(beside, "family", "older")
+    module = beside / "family" / "pipeline.py"
+    shared = "ALGORITHMS = (ALGORITHM, replace(ALGORITHM, name='younger'))\ndel ALGORITHM\n"
+    module.write_text("from dataclasses import replace\n" + module.read_text() + shared)
+    assert {"older", "younger"} < algorithms().keys()
+    define(beside, "younger", "younger")
+    with pytest.raises(ValueError, match="pipelines/younger defines algorithm 'younger' again: give it another name"):
+        algorithms()
+
+
 def test_a_name_that_is_not_its_folder_s_is_refused(beside: Path) -> None:
     define(beside, "newcomer", "other")
-    with pytest.raises(ValueError, match="pipelines/newcomer defines algorithm 'other': give both the same name"):
+    with refuses("algorithm-of-other-name", value="other"):
         algorithms()
 
 
 def test_nothing_stands_on_what_is_not_there(beside: Path) -> None:
     define(beside, "newcomer", "newcomer", depends_on="nowhere")
-    with pytest.raises(ValueError, match="newcomer depends on 'nowhere': choose one of dp_fedavg"):
+    with refuses("unknown-dependency", value="nowhere"):
         algorithms()

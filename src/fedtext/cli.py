@@ -25,6 +25,8 @@ from omegaconf.errors import OmegaConfBaseException
 from fedtext.system.errors import did_you_mean
 from fedtext.system.refusal import RunRefusedError, explanation
 from fedtext.wiring.config import ProjectConfigLoader, active_data_root, loader_for
+from fedtext.wiring.mlflow_plugin import leave_out_commands
+from fedtext.wiring.mlflow_ui import ui
 from fedtext.wiring.session import check_pipelines
 
 NAME_AND_VALUE = re.compile(r"\s*[\w.\-]+\s*=")
@@ -76,7 +78,12 @@ def known_runner(context: click.Context, option: click.Parameter, value: str | N
     """Raise RunRefusedError for a runner that Kedro does not have; a dotted name is another package's, and passes."""
     if value and "." not in value and not hasattr(runners, value):
         names = [name for name in dir(runners) if name.endswith("Runner") and name != "AbstractRunner"]
-        raise RunRefusedError(f"no runner is named '{value}': {did_you_mean(value, names)}")
+        raise RunRefusedError(
+            f"no runner is named '{value}': {did_you_mean(value, names)}",
+            code="unknown-runner",
+            parameter="runner",
+            value=value,
+        )
     return value
 
 
@@ -92,8 +99,63 @@ def _command() -> click.Command:
     return command
 
 
+class MlflowCommands(click.Group):
+    """`ui` is this project's, `init` is kedro-mlflow's, imported when it is asked for."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Return the names of both."""
+        return ["init", *super().list_commands(context)]
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Return the command of that name."""
+        if name != "init":
+            return super().get_command(context, name)
+        from kedro_mlflow.framework.cli import cli as commands
+
+        init: click.Command = commands.init
+        return init
+
+
+leave_out_commands(PACKAGE)
 run = _command()
-cli = click.Group(name=PACKAGE, commands={"run": run})
+PLANNED = ("env", "pipelines", "params", "conf_source", "config")  # options of `kedro run` that a plan reads
+
+
+def _plan_command() -> click.Command:
+    """Return `kedro plan`, which takes the options of `kedro run` that decide what is run."""
+    options = [option for option in run.params if option.name in PLANNED]
+    return click.Command("plan", params=options, callback=print_plan, help=str(print_plan.__doc__).partition("\n")[0])
+
+
+def print_plan(
+    env: str | None, pipelines: list[str], params: dict[str, Any], conf_source: str | None, **_: Any
+) -> None:
+    """Say what `kedro run` with these options would release, write and take here, and what would not fit.
+
+    Nothing private is read, and no model has to be here.
+    """
+    from fedtext.job_plans import plans_of  # here: other commands need none of it
+    from fedtext.planning.wording import plan_page
+    from fedtext.wiring.hooks.preflight import check_names
+    from fedtext.wiring.planning import paces_of
+
+    try:
+        loader = loader_for(env, params, conf_source)
+        check_pipelines(names := list(pipelines) or ["__default__"])
+        check_names(params)
+        paces = paces_of(loader, measures=True)
+        for plan in (plan for name in names for plan in plans_of(name, loader, paces)):
+            click.echo(plan_page(plan))
+    except Exception as error:
+        if isinstance(error, RunRefusedError) or (refusal := explanation(error, active_data_root())) is None:
+            raise
+        raise refusal from error
+    finally:
+        ProjectConfigLoader.active = None
+
+
+mlflow = MlflowCommands(help="MLflow's records of runs.", commands={"ui": ui})
+cli = click.Group(name=PACKAGE, commands={"run": run, "plan": _plan_command(), "mlflow": mlflow})
 
 
 class BeforeViz:

@@ -29,23 +29,47 @@ from fedtext.wiring.pipeline_settings import Settings
 
 
 def algorithms() -> dict[str, Algorithm]:
-    """Return all algorithms by name, in alphabetical order: each `ALGORITHM` of a `pipelines/<name>/pipeline.py`.
+    """Return all algorithms by name, in alphabetical order.
+
+    A `pipelines/<name>/pipeline.py` has one as `ALGORITHM`, of the same name, or several that share it as `ALGORITHMS`.
 
     Raises:
-        ValueError: an algorithm's name is not its folder's, or it depends on one that does not exist.
+        ValueError: an algorithm's name is not its folder's, two have one name, or one depends on one that does not
+            exist.
     """
-    found = {}
+    found: dict[str, Algorithm] = {}
     for folder in sorted(module.name for module in iter_modules(pipelines.__path__)):
-        place = f"{pipelines.__name__}.{folder}.pipeline"
-        algorithm = getattr(import_module(place), "ALGORITHM", None) if find_spec(place) else None
-        if isinstance(algorithm, Algorithm):
-            found[folder] = algorithm
-    for folder, algorithm in found.items():
-        if algorithm.name != folder:
-            raise InputError(f"pipelines/{folder} defines algorithm {algorithm.name!r}: give both the same name")
+        for algorithm in _defined_in(folder):
+            if algorithm.name in found:
+                raise InputError(
+                    f"pipelines/{folder} defines algorithm {algorithm.name!r} again: give it another name",
+                    code="algorithm-defined-twice",
+                    value=algorithm.name,
+                )
+            found[algorithm.name] = algorithm
+    for name, algorithm in found.items():
         if algorithm.depends_on is not None and algorithm.depends_on not in found:
-            raise InputError(f"{folder} depends on {algorithm.depends_on!r}: choose one of {', '.join(found)}")
-    return found
+            raise InputError(
+                f"{name} depends on {algorithm.depends_on!r}: choose one of {', '.join(sorted(found))}",
+                code="unknown-dependency",
+                value=algorithm.depends_on,
+            )
+    return dict(sorted(found.items()))
+
+
+def _defined_in(folder: str) -> tuple[Algorithm, ...]:
+    place = f"{pipelines.__name__}.{folder}.pipeline"
+    module = import_module(place) if find_spec(place) else None
+    algorithm = getattr(module, "ALGORITHM", None)
+    if algorithm is None:
+        return tuple(getattr(module, "ALGORITHMS", ()))
+    if algorithm.name != folder:
+        raise InputError(
+            f"pipelines/{folder} defines algorithm {algorithm.name!r}: give both the same name",
+            code="algorithm-of-other-name",
+            value=algorithm.name,
+        )
+    return (algorithm,)
 
 
 def register_pipelines() -> dict[str, Pipeline]:
@@ -65,7 +89,12 @@ def register_pipelines() -> dict[str, Pipeline]:
     by_source: dict[str, Pipeline] = {**private, **dict.fromkeys(PUBLISHED_NAMES, published)}
     source = settings.group("corpus")["source"]
     if source not in by_source:
-        raise InputError(f"corpus.source is {source!r}: {did_you_mean(source, by_source)}")
+        raise InputError(
+            f"corpus.source is {source!r}: {did_you_mean(source, by_source)}",
+            code="unknown-source",
+            parameter="corpus.source",
+            value=source,
+        )
     declared = settings.group("privacy")
     counted = settings.corpus_is_public and declared["population"] is None and declared["enrolment"] is None
     steps = {

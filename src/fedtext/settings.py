@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from typing import Any
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
 
-from fedtext.wiring.config import ProjectConfigLoader
-from fedtext.wiring.hooks import HOOKS as PROJECT_HOOKS
-from fedtext.wiring.session import ResumableSession, SessionHook, resume_in_every_session
+from fedtext.system.interrupts import tell_interrupts_in_one_line
+
+tell_interrupts_in_one_line()
+
+from fedtext.wiring.config import ProjectConfigLoader  # noqa: E402 - these take a second, in which Ctrl-C may come
+from fedtext.wiring.hooks import HOOKS as PROJECT_HOOKS  # noqa: E402
+from fedtext.wiring.session import ResumableSession, SessionHook, resume_in_every_session  # noqa: E402
 
 # Logged at every command by dependencies, which set their own filters: Kedro calling OmegaConf, kedro-mlflow calling
 # MLflow. Nothing that a user could act on.
@@ -34,7 +37,6 @@ CONFIG_LOADER_CLASS = ProjectConfigLoader
 CONFIG_LOADER_ARGS = {"base_env": "base", "default_run_env": "local"}
 
 # Kedro-Viz's own hooks write row counts of every table they see, private ones too, into the project: exact counts are
-# private. FEDTEXT_TRACKING=off leaves MLflow out of a run altogether; `kedro mlflow ui` runs nothing, and
-# cannot do without the hook.
-_UNTRACKED = os.environ.get("FEDTEXT_TRACKING", "on") == "off" and sys.argv[1:2] != ["mlflow"]
+# private. FEDTEXT_TRACKING=off leaves MLflow out of a run altogether.
+_UNTRACKED = os.environ.get("FEDTEXT_TRACKING", "on") == "off"
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro-viz", "kedro_mlflow") if _UNTRACKED else ("kedro-viz",)

@@ -9,8 +9,9 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from fedtext.algorithms import dp_fedavg
-from fedtext.federation import charged_release, mechanism
+from fedtext.algorithms.dp_fedavg import FederatedAveraging
+from fedtext.federation import charged_release, mechanism, messages
+from fedtext.federation.correlated_sum import CorrelatedRound
 from fedtext.federation.mechanism import planned_sum
 from fedtext.federation.private_samples import PrivateSamples, sampled_units
 from fedtext.federation.units import digest
@@ -20,8 +21,10 @@ from fedtext.privacy import plan
 from fedtext.privacy.ledger import BudgetExceeded, Ledger
 from fedtext.privacy.noise import new_noise_key
 from fedtext.seeding import derived_seed
+from fedtext.system.engine import computing_on, over_processes
 from fedtext.training.federated_averaging import client_updates, flat_weights
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 KEY = new_noise_key(5)
 VOCABULARY = 20
@@ -58,13 +61,24 @@ def ledger(population: int = 12, **declared: Any) -> Ledger:
 
 def drawn(params: DpFedavg, opened: Ledger, round_number: int) -> np.ndarray:
     """Who takes part in a round."""
-    query = dp_fedavg.planned_query(params, opened.declaration, 12, dim=WEIGHTS.size, round_number=round_number)
+    query = FederatedAveraging(params).planned_query(
+        opened.declaration, 12, dim=WEIGHTS.size, round_number=round_number
+    )
     return sampled_units(samples(), opened, KEY, query.about(digest(WEIGHTS), params.model_dump_json()))
 
 
+def one_round(own: PrivateSamples, params: DpFedavg, opened: Ledger, round_number: int = 1) -> CorrelatedRound:
+    none = np.empty((0, WEIGHTS.size), np.int64)
+    training = FederatedAveraging(params)
+    done = training.released_rows(own, model(), {"weights": WEIGHTS}, none, opened, KEY, round_number)
+    assert (len(done.released), len(done.open_sums)) == (1, 0)  # the identity factorisation
+    return done
+
+
 def released(own: PrivateSamples, params: DpFedavg, opened: Ledger, round_number: int = 1) -> np.ndarray:
-    update, _ = dp_fedavg.released_update(own, model(), WEIGHTS, params, opened, KEY, round_number)
-    return update
+    """The round's mean update: what averaging adds to the weights."""
+    total = one_round(own, params, opened, round_number).released
+    return np.asarray(total[0] / plan.expected_units(opened))
 
 
 def without_privacy(own: PrivateSamples, params: DpFedavg, asked: np.ndarray, round_number: int = 1) -> np.ndarray:
@@ -94,6 +108,15 @@ def test_every_update_is_clipped_before_it_is_averaged() -> None:
     np.testing.assert_allclose(released(samples(), params, ledger()), clipped.mean(axis=0), atol=1e-4)
 
 
+def test_clients_train_to_the_same_bit_on_two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    params = fedavg(clip_norm=0.2)
+    whole = released(samples(), params, ledger())
+    for bound in ("FEWEST", "MOST"):
+        monkeypatch.setattr(messages, bound, 5)  # three pieces
+    with over_processes(2) as engine, computing_on(engine):
+        assert released(samples(), params, ledger()).tobytes() == whole.tobytes()
+
+
 def largest_contribution(params: DpFedavg) -> float:
     """Over clients of many texts and sizes: the most that one client alone puts into the sum."""
     contributions = []
@@ -117,7 +140,7 @@ def test_no_client_moves_the_sum_further_than_the_sensitivity(
     monkeypatch: pytest.MonkeyPatch, learning_rate: float
 ) -> None:
     params = fedavg(local={"learning_rate": learning_rate})
-    query = dp_fedavg.planned_query(params, ledger(1).declaration, 1, dim=WEIGHTS.size, round_number=1)
+    query = FederatedAveraging(params).planned_query(ledger(1).declaration, 1, dim=WEIGHTS.size, round_number=1)
     charged = planned_sum(query, ledger(1).declaration, 1).release.sensitivity
     assert 0.199 < largest_contribution(params) <= charged
     monkeypatch.setattr(mechanism, "clip_rows", lambda rows, clip_norm: np.asarray(rows, dtype=np.float64))
@@ -165,36 +188,39 @@ def test_noise_has_the_planned_deviation_and_rounds_are_independent() -> None:
 def test_all_rounds_together_cost_the_budget_and_one_more_is_refused() -> None:
     params = fedavg()
     privacy = conf_base(Privacy, epsilon=1.0, delta=1e-3, noise_seed=0)
-    opened = dp_fedavg.planned_ledger(12, params, privacy, dim=WEIGHTS.size)
+    opened = FederatedAveraging(params).planned_ledger(12, privacy, dim=WEIGHTS.size)
     for t in (1, 2, 3):
-        _, opened = dp_fedavg.released_update(samples(), model(), WEIGHTS, params, opened, KEY, t)
+        opened = one_round(samples(), params, opened, t).ledger
     assert [r.round for r in opened.releases] == [1, 2, 3]
     assert opened.releases == opened.planned
     assert 0.99 < opened.epsilon() <= 1 + 1e-9
     asked_for = plan.planned_multiplier(privacy, 12, 3)
     assert opened.releases[0].noise_multiplier == pytest.approx(asked_for, rel=1e-12)
-    with pytest.raises(ValueError, match=r"of round 4 .* is not what the ledger was opened for"):
-        dp_fedavg.released_update(samples(), model(), WEIGHTS, params, opened, KEY, 4)
+    with refuses("release-not-planned"):
+        one_round(samples(), params, opened, 4)
     unplanned = opened.model_copy(update={"planned": None})
     with pytest.raises(BudgetExceeded):
-        dp_fedavg.released_update(samples(), model(), WEIGHTS, params, unplanned, KEY, 4)
+        one_round(samples(), params, unplanned, 4)
+    loud = privacy.model_copy(update={"noise_multiplier": 1.0})
     with pytest.raises(BudgetExceeded):
-        dp_fedavg.planned_ledger(12, params, privacy.model_copy(update={"noise_multiplier": 1.0}), dim=WEIGHTS.size)
+        FederatedAveraging(params).planned_ledger(12, loud, dim=WEIGHTS.size)
 
 
-def test_the_state_tells_released_and_public_figures_only() -> None:
-    opened = ledger(noise_multiplier=5.0)
-    update, charged = dp_fedavg.released_update(samples(), model(), WEIGHTS, fedavg(), opened, KEY, 1)
-    state = dp_fedavg.next_state({"round": 0}, update, charged)
-    assert set(state) == {"round", "update_norm", "noise_norm"}
-    assert state["round"] == 1
+def norms(opened: Ledger) -> dict[str, float]:
+    training, done = FederatedAveraging(fedavg()), one_round(samples(), fedavg(), opened)
+    start = training.first_server(WEIGHTS)
+    server = training.next_server(start, start, done.released, done.ledger, 1)
+    return training.norms(start, server, done.released, done.ledger, 1)
+
+
+def test_the_norms_are_released_and_public_figures_only() -> None:
+    state = norms(ledger(noise_multiplier=5.0))
+    assert set(state) == {"update_norm", "noise_norm"}
     assert state["noise_norm"] == pytest.approx(5 * 0.2 / 12 * np.sqrt(WEIGHTS.size), rel=0.01)
     assert state["update_norm"] == pytest.approx(state["noise_norm"], rel=0.3)
 
 
 @pytest.mark.parametrize("declared", [{"aggregation": "local"}, {"aggregation": "secure", "honest_fraction": 0.25}])
-def test_noise_alone_is_as_long_as_the_state_says(declared: dict[str, Any]) -> None:
-    opened = ledger(noise_multiplier=500.0, **declared)
-    update, charged = dp_fedavg.released_update(samples(), model(), WEIGHTS, fedavg(), opened, KEY, 1)
-    state = dp_fedavg.next_state({"round": 0}, update, charged)
+def test_noise_alone_is_as_long_as_the_norms_say(declared: dict[str, Any]) -> None:
+    state = norms(ledger(noise_multiplier=500.0, **declared))
     assert state["update_norm"] == pytest.approx(state["noise_norm"], rel=0.1)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from fedtext.algorithms import dp_ftrl
+from fedtext.algorithms.dp_ftrl import FollowTheRegularizedLeader, chosen_factorisation
 from fedtext.federation.correlated_sum import planned_run
 from fedtext.federation.private_samples import PrivateSamples, scheduled
 from fedtext.params.federated import DpFtrl
@@ -18,7 +18,9 @@ from fedtext.privacy.ledger import BudgetExceeded, Ledger
 from fedtext.privacy.noise import new_noise_key
 from fedtext.seeding import derived_seed
 from fedtext.training.federated_averaging import client_updates, flat_weights, load_weights
+from fedtext.training.federated_training import Server
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 KEY = new_noise_key(5)
 VOCABULARY, CLIENTS = 20, 12
@@ -50,18 +52,22 @@ def declared(**changes: Any) -> Privacy:
     return conf_base(Privacy, {**settings, **changes})
 
 
-def run(params: DpFtrl, privacy: Privacy) -> tuple[list[dict[str, np.ndarray]], Ledger, list[dict[str, Any]]]:
-    """The server after every round, the last ledger, and the states."""
-    factorisation = dp_ftrl.chosen_factorisation(params)
-    ledger = dp_ftrl.planned_ledger(CLIENTS, params, privacy, factorisation, dim=START.size)
-    servers = [{"weights": START, "released": np.empty((0, START.size), np.float32)}]
-    open_sums, states = np.empty((0, START.size), np.int64), []
+def training(params: DpFtrl) -> FollowTheRegularizedLeader:
+    return FollowTheRegularizedLeader(params, chosen_factorisation(params))
+
+
+def run(params: DpFtrl, privacy: Privacy) -> tuple[list[Server], Ledger, list[dict[str, float]]]:
+    """The server after every round, the last ledger, and the norms."""
+    own = training(params)
+    ledger = own.planned_ledger(CLIENTS, privacy, dim=START.size)
+    servers = [own.first_server(START)]
+    open_sums, norms = np.empty((0, START.size), np.int64), []
     for t in range(1, params.rounds + 1):
-        done = dp_ftrl.released_rows(SAMPLES, model(), servers[-1], open_sums, params, factorisation, ledger, KEY, t)
+        done = own.released_rows(SAMPLES, model(), servers[-1], open_sums, ledger, KEY, t)
         open_sums, ledger = done.open_sums, done.ledger
-        servers.append(dp_ftrl.next_server(START, servers[-1], done.released, params, factorisation, CLIENTS, t))
-        states.append(dp_ftrl.next_state(START, servers[-1], params, factorisation, ledger, t))
-    return servers, ledger, states
+        servers.append(own.next_server(servers[0], servers[-1], done.released, ledger, t))
+        norms.append(own.norms(servers[0], servers[-1], done.released, ledger, t))
+    return servers, ledger, norms
 
 
 def by_hand(params: DpFtrl) -> list[np.ndarray]:
@@ -106,9 +112,8 @@ def test_a_declared_multiplier_is_that_of_a_released_sum_over_the_clip_norm() ->
     privacy = conf_base(Privacy, epsilon=8.0, delta=3e-6, noise_multiplier=19.3)
     for noise, restart in (("banded", None), ("independent", None), ("tree", 1)):
         params = ftrl(rounds=20, separation=1, noise=noise, restart=restart)
-        factorisation = dp_ftrl.chosen_factorisation(params)
-        query = dp_ftrl.planned_query(params, privacy, CLIENTS, factorisation, dim=4, round_number=1)
-        plan = planned_run(query, factorisation, privacy, CLIENTS)
+        query = training(params).planned_query(privacy, CLIENTS, dim=4, round_number=1)
+        plan = planned_run(query, chosen_factorisation(params), privacy, CLIENTS)
         assert plan.release.noise_stddev == pytest.approx(19.3 * 0.2, rel=2e-3)
         assert Ledger(declaration=privacy, population=CLIENTS).charge(plan.release).epsilon() == pytest.approx(
             0.919, abs=2e-3
@@ -116,47 +121,43 @@ def test_a_declared_multiplier_is_that_of_a_released_sum_over_the_clip_norm() ->
 
 
 def test_plans_that_cannot_be_are_refused_before_anything_is_read() -> None:
-    params = ftrl()
-    factorisation = dp_ftrl.chosen_factorisation(params)
+    own = training(ftrl())
     with pytest.raises(BudgetExceeded):
-        dp_ftrl.planned_ledger(CLIENTS, params, declared(epsilon=1.0), factorisation, dim=4)
-    with pytest.raises(ValueError, match="separation is 3 with 2 clients"):
-        dp_ftrl.planned_ledger(2, params, declared(), factorisation, dim=4)
+        own.planned_ledger(CLIENTS, declared(epsilon=1.0), dim=4)
+    with refuses("separation-above-population", value=3):
+        own.planned_ledger(2, declared(), dim=4)
     drawn = declared(sampling="poisson", clients_per_round=3)
-    with pytest.raises(ValueError, match="keeps a schedule of its own"):
-        dp_ftrl.planned_ledger(CLIENTS, params, drawn, factorisation, dim=4)
-    with pytest.raises(ValueError, match="more clients hold samples than the 11"):
-        dp_ftrl.released_rows(
-            SAMPLES, model(), {"weights": START}, np.empty((0, START.size), np.int64), params, factorisation,
-            Ledger(declaration=declared(), population=11), KEY, 1,
-        )  # fmt: skip
+    with refuses("correlated-noise-needs-full-sampling"):
+        own.planned_ledger(CLIENTS, drawn, dim=4)
+    few = Ledger(declaration=declared(), population=11)
+    with refuses("more-units-than-declared", value=11):
+        own.released_rows(SAMPLES, model(), {"weights": START}, np.empty((0, START.size), np.int64), few, KEY, 1)
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "code"),
     [
-        ({"bands": 4}, "dp_ftrl.bands is 4"),
-        ({"bands": 2, "noise": "tree"}, "dp_ftrl.bands is 2"),
-        ({"restart": 2}, "dp_ftrl.restart is 2"),
+        ({"bands": 4}, "bands-do-not-fit-noise"),
+        ({"bands": 2, "noise": "tree"}, "bands-do-not-fit-noise"),
+        ({"restart": 2}, "restart-without-trees"),
     ],
 )
-def test_options_of_another_noise_are_refused(changes: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+def test_options_of_another_noise_are_refused(changes: dict[str, Any], code: str) -> None:
+    with refuses(code):
         ftrl(**changes)
 
 
 def test_saved_weights_restore_the_factorisation() -> None:
     for noise in NOISES:
         params = ftrl(noise=noise, momentum=0.5)
-        found = dp_ftrl.chosen_factorisation(params)
-        again = dp_ftrl.restored(params, {"weights": found.weights, "weight_step": np.asarray(found.weight_step)})
+        found = chosen_factorisation(params)
+        saved = {"weights": found.weights, "weight_step": np.asarray(found.weight_step)}
+        again = FollowTheRegularizedLeader.restored(params, saved).factorisation
         assert again.sensitivity == found.sensitivity
         assert np.array_equal(again.decoder, found.decoder)
 
 
 def test_the_comparison_names_every_noise() -> None:
-    params = ftrl(rounds=20, separation=20)
-    factorisation = dp_ftrl.chosen_factorisation(params)
-    errors = dp_ftrl.noise_comparison(params, factorisation)
+    errors = training(ftrl(rounds=20, separation=20)).noise_errors()
     assert errors["banded"] < 0.55 * errors["tree"]
     assert set(errors) == set(NOISES)

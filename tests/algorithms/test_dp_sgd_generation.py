@@ -14,6 +14,7 @@ from fedtext.privacy.ledger import BudgetExceeded
 from fedtext.training.client_gradients import as_unscored
 from fedtext.training.local_steps import NO_TOKEN
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 LABELS = ["card lost", "refund"]
 TEXTS = ["I lost my card in the harbour.", "Where is it?"]
@@ -42,7 +43,7 @@ def test_rows_are_as_wide_as_classes_and_chunks_allow_whoever_holds_what() -> No
     whole, _ = algorithm.training_rows(tokenizer, ["word"], LABELS[:1], params(), width=width)
     assert whole[whole >= 0][-1] == tokenizer.eos_token_id
     assert width == max(len(tokenizer(f"{label}\n\n")["input_ids"]) for label in LABELS) + 21
-    with pytest.raises(ValueError, match="the generator reads 1024 at once"):
+    with refuses("coded-row-too-long"):
         algorithm.row_width(model, tokenizer, params(), 1024)
     assert algorithm.training_rows(tokenizer, [], [], params(), width=width)[0].shape == (0, width)
 
@@ -88,10 +89,10 @@ def test_all_steps_are_one_release_within_the_budget() -> None:
     assert (release.name, release.steps, release.rate) == ("dp_sgd_generation.gradients", 7, 0.16)
     with pytest.raises(BudgetExceeded):
         algorithm.planned_ledger(100, params(training={"epochs": 90, "batch_size": 16}), privacy, dim=50)
-    with pytest.raises(ValueError, match="expected batch is 64, but there are 40 clients"):
+    with refuses("batch-above-population", value=64):
         algorithm.planned_ledger(40, params(), privacy, dim=50)
 
 
 def test_labels_are_named_once() -> None:
-    with pytest.raises(ValueError, match="'refund' twice"):
+    with refuses("named-twice"):
         params(labels=["refund", "refund"])

@@ -15,6 +15,7 @@ from fedtext.algorithms.fusegen import (
 )
 from fedtext.params.labelled import Fusegen
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 RNG = np.random.default_rng(0)
 SAID = RNG.dirichlet(np.ones(3), size=(2, 9))
@@ -72,12 +73,12 @@ def test_a_class_with_fewer_texts_than_are_shown_shows_all() -> None:
 def test_a_generator_of_one_class_has_no_say_and_two_must_have_one() -> None:
     texts, features, codes = world()
     writers = np.where(codes == 0, "silly", texts["generator"])
-    with pytest.raises(ValueError, match="0 of 3 generators wrote usable texts of two classes"):
+    with refuses("too-few-usable-generators"):
         classifier_probabilities(writers.tolist(), features, codes, 2, penalty=1.0)
-    with pytest.raises(ValueError, match=r"models\.plms names 1: name two or more"):
+    with refuses("too-few-generators", value=1):
         validate_generator_count(["a"])
 
 
 def test_a_larger_choice_than_there_are_candidates_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"fusegen\.shown is 8, but fusegen\.candidates 4"):
+    with refuses("more-shown-than-candidates", value=8):
         conf_base(Fusegen, candidates=4)

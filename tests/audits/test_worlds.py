@@ -10,7 +10,7 @@ from audits.jobs import job
 from audits.remembered import remembered
 from audits.statistics import sight
 from audits.worlds import TwoWorlds
-from fedtext.algorithms import dp_fedavg
+from fedtext.training import federated_training
 
 
 @pytest.mark.parametrize("name", ["popri", "dp_fedavg"])
@@ -40,7 +40,7 @@ def test_training_that_is_remembered_is_the_training_that_was_done() -> None:
         for leak, same in zip(plain, leaks, strict=True):
             np.testing.assert_array_equal(leak.released, same.released)
             np.testing.assert_array_equal(leak.expected[1], same.expected[1])
-    assert dp_fedavg.client_updates.__name__ == "client_updates"  # and nothing stays behind
+    assert federated_training.client_updates.__name__ == "client_updates"  # and nothing stays behind
 
 
 def test_neighbours_differ_in_one_client() -> None:

@@ -9,9 +9,9 @@ from kedro.pipeline import Pipeline
 
 from fedtext.params.dpprefsyn import UNLEARNED, Dpprefsyn
 from fedtext.privacy.tags import Tag
-from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import ProjectConfigLoader
 from tests.contracts import graphs
+from tests.refusals import refuses
 
 CLUSTERED = {"heads": 5, "heads_by": "difference"}
 FORMS: dict[str, dict[str, Any]] = {
@@ -46,6 +46,7 @@ def test_private_pairs_leave_by_one_node_or_not_at_all(form: str) -> None:
     assert released == ([] if form in UNLEARNED else ["dpprefsyn.learn_scorer"])
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("source", ["table", "hh", "openassistant", "tldr"])
 def test_a_private_file_has_no_exact_figure_of_held_out_pairs(source: str) -> None:
     from tests.contracts.graphs import check_registered_pipelines
@@ -76,7 +77,7 @@ def test_a_private_file_is_judged_by_a_model_or_not_at_all() -> None:
     for policies, judged in (({}, set()), ({"judge": "model"}, {"judge_by_model"})):
         names = {node.name.rpartition(".")[2] for node in registered(corpus=private, policies=policies).nodes}
         assert {name for name in names if name.startswith("judge_by")} == judged
-    with pytest.raises(RunRefusedError, match="reads the protected pairs"):
+    with refuses("membership-reads-protected-pairs"):
         registered(corpus=private, policies={"membership": {"measured": True}})
 
 
@@ -84,13 +85,14 @@ def test_membership_on_a_private_file_compares_with_test_clients_that_somebody_g
     from tests.contracts.graphs import check_registered_pipelines
 
     asked = {"corpus": {"source": "hh", "path": "pairs.jsonl"}, "policies": {"membership": {"measured": True}}}
-    with pytest.raises(RunRefusedError, match=r"only with noise.*evaluation\.priced=false"):
+    with refuses("membership-has-no-release"):
         registered(**asked, evaluation={"private_control": True})
-    job = registered(**asked, evaluation={"private_control": True, "priced": False})
+    job = registered(**asked, evaluation={"private_control": True, "dp": False})
     assert check_registered_pipelines({"dpprefsyn": job}) == []
     assert "evaluation.dpprefsyn.infer_membership" in {node.name for node in job.nodes}
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("env", [None, "tiny", "hub", "paper"])
 def test_every_environment_builds_and_validates(env: str | None) -> None:
     job = registered(env)

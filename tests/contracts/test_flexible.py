@@ -50,6 +50,7 @@ def test_silos_of_a_private_corpus_are_declared_and_never_counted() -> None:
     assert Tag.COUNT in counter.tags
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("env", [None, "tiny", "hub", "paper"])
 def test_every_environment_builds_and_validates(env: str | None) -> None:
     registered(env)

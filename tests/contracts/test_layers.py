@@ -14,7 +14,7 @@ from fedtext.wiring.config import ProjectConfigLoader
 from tests.contracts.test_pipelines import registered
 
 ORDER = ["public", "private", "released", "held-out evaluation", "report"]
-ALGORITHMS = {"popri", "pe", "pe_sft", "dp_fedavg", "dp_ftrl", "dp_sgd_generation"}
+ALGORITHMS = {"popri", "pe", "pe_sft", "dp_fedavg", "dp_ftrl", "dp_prediction", "dp_sgd_generation"}
 
 
 def layers(**popri: str) -> dict[str, list[str]]:
@@ -31,6 +31,7 @@ def layers(**popri: str) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("popri", [{}, {"scoring": "mean_cosine", "checkpoint": "fid_on_private_validation"}])
 def test_every_pipeline_s_layers_have_an_order(popri: dict[str, str]) -> None:
     found = layers(**popri)

@@ -17,6 +17,8 @@ from fedtext.corpora.table import USUAL
 from fedtext.params import Parameters
 from fedtext.params.compare import Compare
 from fedtext.params.corpus import Corpus
+from fedtext.params.engine import EngineParameters
+from fedtext.params.plan import Planning
 from fedtext.pipeline_registry import algorithms
 from tests.contracts.test_pipelines import registered
 from tests.parameters import BASE, HOMES, conf_base, parameters
@@ -38,9 +40,10 @@ def below(kind: type[Parameters]) -> Iterator[type[Parameters]]:
 
 
 def groups() -> dict[str, type[Parameters]]:
-    """The groups that nodes are given whole, by name, as Kedro finds and validates them."""
+    """The groups that nodes are given whole, by name, as Kedro finds and validates them; and those of no node."""
     types = TypeExtractor(registered()).extract_types_from_pipelines()
-    return {name: kind for name, kind in types.items() if isinstance(kind, type) and issubclass(kind, Parameters)}
+    found = {name: kind for name, kind in types.items() if isinstance(kind, type) and issubclass(kind, Parameters)}
+    return found | {"engine": EngineParameters, "plan": Planning}  # the runner's own, and `kedro plan`'s
 
 
 def parts(kind: Any) -> Iterator[type[Parameters]]:

@@ -21,7 +21,7 @@ from fedtext.corpora.annotators import (
     utility,
 )
 from fedtext.corpora.preferences import PAIR_COLUMNS
-from fedtext.system.errors import InputError
+from tests.refusals import refuses
 
 ASKED = "Explain what json.load does."
 WORDS = st.lists(st.sampled_from(["load", "reads", "a", "file", "json"]), max_size=12).map(" ".join)
@@ -115,9 +115,9 @@ def test_who_knows_the_rule_is_as_often_right_as_asked_for(accuracy: float) -> N
 def test_accuracies_that_no_sharpness_has_are_refused() -> None:
     prompts, firsts, _ = made(20)
     for accuracy in (0.5, 1.0):
-        with pytest.raises(InputError, match=r"such as 0\.775"):
+        with refuses("accuracy-out-of-reach"):
             sharpness_for(*made(20), accuracy)
-    with pytest.raises(InputError, match="differ in worth"):
+    with refuses("accuracy-out-of-reach"):
         sharpness_for(prompts, firsts, firsts, 0.7)
 
 
@@ -144,14 +144,14 @@ def test_questions_are_distinct_and_enough() -> None:
     names = [f"mod.f{i}" for i in range(9)] * 2
     asked = questions(names, 9, seed=0)
     assert sorted(asked) == sorted({f"Explain what mod.f{i} does." for i in range(9)})
-    with pytest.raises(InputError, match="10 questions of 9 names"):
+    with refuses("too-few-names", value=10):
         questions(names, 10, seed=0)
 
 
 def test_too_few_people_questions_or_answers_are_refused() -> None:
-    with pytest.raises(InputError, match="at least 2"):
+    with refuses("too-few-annotators"):
         annotators(1, seed=0)
-    with pytest.raises(InputError, match="who need 3"):
+    with refuses("too-few-answers"):
         preferences(
             [Annotator("a", PreferenceProfile.PLAIN, range(3))], [ASKED] * 2, [("a", "b")] * 2, sharpness=1.0, seed=0
         )

@@ -13,6 +13,7 @@ from fedtext.params.corpus import Corpus
 from fedtext.params.pe import Pe
 from fedtext.params.popri import Popri
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 ROWS = "text,intent\nwhere is my card,card_arrival\nlink it,card_linking\n"
 
@@ -29,23 +30,20 @@ def test_classes_that_a_public_corpus_has_are_accepted(tmp_path: Path) -> None:
     check_classes(conf_base(Corpus), [], "popri.labels")
 
 
-@pytest.mark.parametrize(
-    ("label", "remedy"), [("card_arival", "did you mean 'card_arrival'"), ("weather", "choose one of card_arrival")]
-)
-def test_a_class_that_a_public_corpus_does_not_have(tmp_path: Path, label: str, remedy: str) -> None:
-    with pytest.raises(ValueError, match=rf"popri.labels has '{label}', which is no class of the corpus: {remedy}"):
+@pytest.mark.parametrize("label", ["card_arival", "weather"])
+def test_a_class_that_a_public_corpus_does_not_have(tmp_path: Path, label: str) -> None:
+    with refuses("unknown-class", parameter="popri.labels", value=label) as caught:
         check_classes(corpus(tmp_path, declared_public=True), ["card_linking", label], "popri.labels")
+    assert "card_arrival" in str(caught.value), "the class that is meant, or all of them"
 
 
 def test_a_misspelt_module_of_the_standard_library() -> None:
-    with pytest.raises(ValueError, match=r"'emial', which is no class of the corpus: did you mean 'email'"):
+    with refuses("unknown-class", value="emial"):
         check_classes(conf_base(Corpus), ["json", "emial"], "pe.labels")
 
 
 def test_classes_without_a_column(tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"popri.labels is 'a b', but .*mine.csv has no column 'intent': name the column"
-    ):
+    with refuses("no-column-of-classes", parameter="popri.labels", value="intent"):
         check_classes(corpus(tmp_path, "text\nx\ny\n"), ["a", "b"], "popri.labels")
 
 
@@ -55,15 +53,13 @@ def test_a_private_table_s_classes_are_not_looked_up(tmp_path: Path) -> None:
     (tmp_path / "public.csv").write_text("text,label\na,card_arrival\nb,refund\n")
     shown = corpus(tmp_path, public_path=str(tmp_path / "public.csv"))
     check_classes(shown, ["weather", "refund"], "popri.labels")
-    with pytest.raises(
-        ValueError, match=r"'card_arival', which is no class of the corpus: did you mean 'card_arrival'"
-    ):
+    with refuses("unknown-class", value="card_arival"):
         check_classes(shown, ["card_arival"], "popri.labels")
 
 
 @pytest.mark.parametrize("kind", [Popri, Pe])
 def test_a_class_twice(kind: type[Popri] | type[Pe]) -> None:
-    with pytest.raises(ValueError, match=r"labels has 'json' twice: name each once"):
+    with refuses("named-twice"):
         conf_base(kind, labels="json,email,json")
 
 
@@ -77,7 +73,7 @@ def test_column_names_come_from_the_head_of_a_file(tmp_path: Path) -> None:
 
 
 def test_classes_of_a_published_data_set_without_labels() -> None:
-    with pytest.raises(ValueError, match=r"popri.labels is 'a b', but corpus.source 'squad' has no labels: leave"):
+    with refuses("source-without-labels", parameter="popri.labels"):
         check_classes(conf_base(Corpus, source="squad", path="x"), ["a", "b"], "popri.labels")
     check_classes(conf_base(Corpus, source="yelp", path="x"), ["1", "5"], "popri.labels")
 
@@ -86,29 +82,27 @@ def test_codes_have_a_part_for_every_column(tmp_path: Path) -> None:
     rows = "text,category,stars\na,food,1\nb,spa,5\n"
     told = {"code_columns": "category stars", "declared_public": True}
     check_classes(corpus(tmp_path, rows, **told), ["food\t1", "spa\t5"], "task.labels")
-    with pytest.raises(ValueError, match=r"task.labels has 'food', a control code of 1 parts, but .* category, stars"):
+    with refuses("control-code-of-other-parts", parameter="task.labels", value="food"):
         check_classes(corpus(tmp_path, rows, **told), ["food"], "task.labels")
-    with pytest.raises(ValueError, match=r"a control code of 2 parts, but corpus.code_columns names no columns"):
+    with refuses("control-code-of-other-parts"):
         check_classes(corpus(tmp_path), ["card\tarrival"], "task.labels")
-    with pytest.raises(ValueError, match=r"mine.csv has no column 'stars': name the column .* corpus.code_columns"):
+    with refuses("no-column-of-classes", value="stars"):
         check_classes(corpus(tmp_path, "text,category\na,food\n", **told), ["food\t1"], "task.labels")
-    with pytest.raises(ValueError, match=r"'food\\t5', which is no class of the corpus"):
+    with refuses("unknown-class"):
         check_classes(corpus(tmp_path, rows, **told), ["food\t5"], "task.labels")
 
 
 def test_code_columns_are_a_table_s_or_of_docstrings() -> None:
-    with pytest.raises(
-        ValueError, match=r"corpus.code_columns is given, but corpus.source is yelp: add corpus.source=table"
-    ):
+    with refuses("parameter-of-another-source", parameter="corpus.code_columns"):
         conf_base(Corpus, source="yelp", path="x", code_columns="stars category")
-    with pytest.raises(ValueError, match=r"names 'knid', which docstrings do not have: did you mean 'kind'"):
+    with refuses("unknown-code-column", value="knid"):
         conf_base(Corpus, code_columns="knid")
 
 
 def test_docstrings_have_kinds_and_packages_for_codes() -> None:
     check_classes(conf_base(Corpus, code_columns="kind"), ["class", "property"], "flexible.labels")
     check_classes(conf_base(Corpus, code_columns="package kind"), ["json\tclass"], "flexible.labels")
-    with pytest.raises(ValueError, match=r"'clas', which is no class of the corpus: did you mean 'class'"):
+    with refuses("unknown-class", value="clas"):
         check_classes(conf_base(Corpus, code_columns="kind"), ["clas"], "flexible.labels")
-    with pytest.raises(ValueError, match=r"'json', which is no class of the corpus: choose one of class, function"):
+    with refuses("unknown-class", value="json"):
         check_classes(conf_base(Corpus, code_columns="kind"), ["json"], "flexible.labels")

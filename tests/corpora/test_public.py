@@ -12,6 +12,7 @@ from fedtext.corpora.docstrings import Docstring
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.params.corpus import Corpus
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 DUMPS = Docstring(name="json.dumps", package="json", text="Serialise.", kind="function")
 
@@ -76,5 +77,5 @@ def test_whose_a_public_text_is_does_not_matter(tmp_path: Path, clients: list[st
 
 
 def test_a_missing_public_table_is_named_by_its_own_parameter() -> None:
-    with pytest.raises(FileNotFoundError, match=r"corpus\.public_path /nowhere/public\.csv is not a file"):
+    with refuses("missing-table", parameter="corpus.public_path", value="/nowhere/public.csv"):
         public.public_records(conf_base(Corpus, source="docstrings", public_path="/nowhere/public.csv"))

@@ -3,12 +3,12 @@ from __future__ import annotations
 import tracemalloc
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.embedding.exact_product import TILE
 from fedtext.embedding.similarity import nearest, without_near_duplicates
+from tests.refusals import refuses
 
 
 def units(rows: int, dim: int, seed: int) -> np.ndarray:
@@ -77,9 +77,9 @@ def test_memory_is_a_block_not_the_whole_product():
 
 
 def test_bad_shapes_are_named():
-    with pytest.raises((ValueError, TypeError), match=r"4 dimensions, targets 5|dim=4"):  # ours, or a shape check
+    with refuses("dimensions-differ"):  # ours, or a shape check
         nearest(units(2, 4, 0), units(2, 5, 0))
-    with pytest.raises(ValueError, match="no targets"):
+    with refuses("no-targets"):
         nearest(units(2, 4, 0), np.zeros((0, 4), dtype=np.float32))
 
 

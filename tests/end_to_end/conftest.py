@@ -54,15 +54,28 @@ def digests(folder: Path) -> dict[str, str]:
     }
 
 
+TINY = {  # what the shared run is told beside `--env tiny`: its bytes are a seed's, and no test is about its sizes
+    "privacy__noise_seed": 7,
+    "corpus__public_texts": 60,
+    "corpus__public_samples": 60,
+    "popri__prompts": 4,
+    "popri__synthetic_texts": 30,
+    "popri__pool_minimum": 30,
+    "evaluation__texts": 20,
+    "evaluation__private_texts": 20,
+    "evaluation__max_eval_samples": 30,
+}
+
+
 @pytest.fixture(scope="session")
 def tiny_run(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The data root of one finished `kedro run --env tiny` with a seeded noise key; all workers share it."""
+    """The data root of one finished `kedro run --env tiny --params TINY`; all workers share it."""
     own = tmp_path_factory.getbasetemp()
     root = (own if worker_id == "master" else own.parent) / "tiny"
     finished = root.with_suffix(".finished")
     with FileLock(root.with_suffix(".lock")):
         if not finished.exists():
-            done = kedro("run", "--env", "tiny", "--params", params(data_root=root, privacy__noise_seed=7))
+            done = kedro("run", "--env", "tiny", "--params", params(data_root=root, **TINY))
             assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
             finished.touch()
     return root

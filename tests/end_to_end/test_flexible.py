@@ -96,6 +96,7 @@ def test_all_weights_are_trained_where_there_is_no_adapter(tmp_path: Path) -> No
     assert len(pd.read_parquet(root / "07_model_output" / "flexible" / "synthetic.parquet")) == 10
 
 
+@pytest.mark.slow  # tests/algorithms/flexible/test_plan.py refuses it at every commit
 def test_a_batch_larger_than_a_silo_is_refused_in_a_sentence(cli: Callable[..., Said], tmp_path: Path) -> None:
     told = cli(*job(tmp_path / "none", MADE, flexible__training__batch_size=500))
     assert told.code == 1

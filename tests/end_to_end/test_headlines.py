@@ -150,7 +150,7 @@ def test_a_private_table_with_a_budget_and_without_a_limit_are_told_apart(table:
 def test_exact_figures_of_a_private_table_say_first_that_test_clients_are_not_protected(
     table: dict[str, object],
 ) -> None:
-    told = {**table, "zero_shot__texts": 40, "evaluation__priced": "false", "evaluation__private_control": "true"}
+    told = {**table, "zero_shot__texts": 40, "evaluation__dp": "false", "evaluation__private_control": "true"}
     left = ran("zero_shot", told.pop("data_root"), **told)
     assert "The test clients are not protected by these figures" in left.notes
     assert "The control at ε = ∞ was trained on the protected text itself" in left.notes

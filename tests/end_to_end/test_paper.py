@@ -81,7 +81,7 @@ def test_a_method_ends_in_its_report(tmp_path: Path, pipeline: str) -> None:
 @pytest.mark.timeout(1800)
 def test_a_method_whose_held_out_figures_are_paid_for_ends_in_its_report(tmp_path: Path) -> None:
     root = tmp_path / "paper"
-    run("popri", small("popri", {}, root, evaluation={"priced": True}), root)
+    run("popri", small("popri", {}, root, evaluation={"dp": True}), root)
     assert (root / "08_reporting" / "popri" / "report.html").is_file()
 
 

@@ -15,15 +15,20 @@ import pandas as pd
 import pytest
 
 from fedtext.privacy.history import release_history
-from tests.end_to_end.conftest import LOG, ROOT, command, digests, env, kedro, params
+from tests.end_to_end.conftest import LOG, ROOT, TINY, command, digests, env, kedro, params
 
 QUICK_KILLS, NIGHTLY_KILLS = 1, 25
+
+
+def main_job(root: Path) -> list[str]:
+    """The command of the shared run, into another data root."""
+    return command("run", "--env", "tiny", "--params", params(data_root=root, **TINY))
 
 
 def run_with_kills(root: Path, kills: int, seed: int) -> int:
     """Start the job again and again, killing it at random moments; returns how many kills hit a living process."""
     rng = random.Random(seed)
-    arguments = command("run", "--env", "tiny", "--params", params(data_root=root, privacy__noise_seed=7))
+    arguments = main_job(root)
     hit = 0
     for _ in range(kills):
         process = subprocess.Popen(arguments, cwd=ROOT, env=env(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -52,7 +57,7 @@ def test_killed_runs_end_in_the_same_bytes(tiny_run: Path, tmp_path: Path, kills
 def test_more_texts_are_written_by_the_rounds_that_are_there(tiny_run: Path, tmp_path: Path) -> None:
     root = shutil.copytree(tiny_run, tmp_path / "more")
     (root / LOG).unlink()
-    wanted = params(data_root=root, privacy__noise_seed=7, popri__synthetic_texts=70)
+    wanted = params(data_root=root, **(TINY | {"popri__synthetic_texts": 70}))
     done = kedro("run", "--env", "tiny", "--params", wanted)
     assert done.returncode == 0, done.stderr[-3000:]
     ran = set(re.findall(r"Node \d+ of \d+, (\S+):", (root / LOG).read_text()))

@@ -14,14 +14,14 @@ import httpx
 import pandas as pd
 import pytest
 
-from tests.end_to_end.conftest import ROOT, command, env, params
+from tests.end_to_end.conftest import ROOT, TINY, command, env, params
 
 
 @pytest.fixture(scope="module")
 def viz(tiny_run: Path) -> Iterator[httpx.Client]:
     port = _free_port()
     arguments = command("viz", "run", "--no-browser", "--port", str(port), "--env", "tiny")
-    arguments += ["--params", params(data_root=tiny_run, privacy__noise_seed=7)]
+    arguments += ["--params", params(data_root=tiny_run, **TINY)]
     server = _started(arguments, port)
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:

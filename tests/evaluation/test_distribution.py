@@ -16,6 +16,7 @@ from fedtext.evaluation.distribution import (
     mmd_squared,
     self_distance,
 )
+from tests.refusals import refuses
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -73,15 +74,15 @@ def test_fewer_texts_than_dimensions_is_real_and_finite():
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "message"),
+    ("a", "b", "code"),
     [
-        (np.zeros((1, 3)), np.zeros((5, 3)), "at least 2"),
-        (np.zeros((5, 3)), np.zeros((5, 4)), "one encoder"),
-        (np.full((5, 3), np.nan), np.zeros((5, 3)), "not finite"),
+        (np.zeros((1, 3)), np.zeros((5, 3)), "too-few-texts-for-distribution"),
+        (np.zeros((5, 3)), np.zeros((5, 4)), "dimensions-differ"),
+        (np.full((5, 3), np.nan), np.zeros((5, 3)), "embeddings-not-finite"),
     ],
 )
-def test_bad_embeddings_are_refused(a, b, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_embeddings_are_refused(a, b, code):
+    with refuses(code):
         frechet_distance(a, b)
 
 
@@ -98,7 +99,7 @@ def test_bias_is_what_a_perfect_copy_would_show_and_shrinks_with_size():
 
 
 def test_bias_needs_two_halves():
-    with pytest.raises(ValueError, match="add texts"):
+    with refuses("too-few-texts-for-floor"):
         self_distance(frechet_distance, np.zeros((3, 2)), 10, 1, np.random.default_rng(0))
 
 
@@ -124,7 +125,7 @@ def test_median_distance_is_measured_from_the_medoid():
     rng = np.random.default_rng(7)
     cloud = rng.normal(size=(100, 4))
     assert median_distance_to_medoid(0.1 * cloud) == pytest.approx(0.1 * median_distance_to_medoid(cloud))
-    with pytest.raises(ValueError, match="at least one"):
+    with refuses("no-embeddings"):
         median_distance_to_medoid(np.zeros((0, 3)))
 
 
@@ -152,7 +153,7 @@ def test_reports_with_many_texts_share_one_size():
 def test_size_is_bounded_by_half_of_the_held_out_texts():
     held_out = HeldOut.of(unit(np.random.default_rng(0), 101, 4), smallest_set=1000)
     assert held_out.size == 50
-    with pytest.raises(ValueError, match="smallest_set to 49"):
+    with refuses("smaller-than-smallest-set", parameter="smallest_set"):
         held_out.frechet(np.zeros((49, 4)))
 
 

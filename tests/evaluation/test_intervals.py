@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from fedtext.evaluation.intervals import mean_interval, paired_difference
+from tests.refusals import refuses
 
 FINITE = st.floats(-1e6, 1e6)
 
@@ -37,12 +38,19 @@ def test_pairing_agrees_with_the_paired_t_test():
     assert (interval.low, interval.high) == pytest.approx((reference.low, reference.high))
 
 
-@pytest.mark.parametrize(("values", "confidence"), [([], 0.95), ([1.0, np.nan], 0.95), ([1.0, 2.0], 1.0)])
-def test_bad_input_is_refused(values, confidence):
-    with pytest.raises(ValueError, match=r"confidence|finite"):
+@pytest.mark.parametrize(
+    ("values", "confidence", "code"),
+    [
+        ([], 0.95, "figures-not-finite"),
+        ([1.0, np.nan], 0.95, "figures-not-finite"),
+        ([1.0, 2.0], 1.0, "confidence-out-of-range"),
+    ],
+)
+def test_bad_input_is_refused(values, confidence, code):
+    with refuses(code):
         mean_interval(values, confidence)
 
 
 def test_unpaired_runs_are_refused():
-    with pytest.raises(ValueError, match="same seeds"):
+    with refuses("seeds-differ"):
         paired_difference([1.0], [1.0, 2.0])

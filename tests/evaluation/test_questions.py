@@ -19,6 +19,7 @@ from fedtext.evaluation.measures.known import measure
 from fedtext.evaluation.questions import compare_questions, exact_match, exercises_in, f1, normalised, question_scores
 from fedtext.params.evaluation import Questions
 from tests.parameters import conf_base
+from tests.refusals import refuses
 from tests.training.test_extractive_qa import exercises
 
 PLAIN = "The ferry sailed at dusk."
@@ -66,7 +67,7 @@ def test_only_exercises_are_asked_and_answers_count_as_squad_counts_them(monkeyp
 
 
 def test_held_out_text_without_a_question_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"no held-out text is an exercise .*corpus.source=squad_questions"):
+    with refuses("no-exercise-held-out"):
         question_scores([], [PLAIN], ENCODER, conf_base(Questions), seed=0, label="texts")
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from fedtext.evaluation.rounds import Rounds, candidates_of
-from fedtext.system.errors import InputError
+from tests.refusals import refuses
 
 ROWS = np.ones((2, 3))
 
@@ -23,5 +22,5 @@ def test_an_algorithm_without_rounds_has_no_candidates() -> None:
 
 def test_candidates_without_a_place_among_the_scores_are_refused() -> None:
     rounds = Rounds(released_scores=[None, None], stopped=False, chosen=0)
-    with pytest.raises(InputError, match=r"2 scores, but adapter 2 has candidates"):
+    with refuses("scores-do-not-fit-rounds", value=2):
         candidates_of(rounds, {f"round_0{t}": ROWS for t in (1, 2, 3)})

@@ -17,13 +17,13 @@ from fedtext.corpora.annotators import SHARES, PreferenceProfile, mean_choice_pr
 from fedtext.evaluation.judges import ModelJudge, learned_judge, request, verdict
 from fedtext.evaluation.win_rate import RuleJudge, compared_answers, wins
 from fedtext.generation.generators.endpoint import EndpointGenerator
-from fedtext.models.endpoint import Endpoint, EndpointError, _described
+from fedtext.models.endpoint import Endpoint, _described
 from fedtext.models.language_model import Tokenizer
 from fedtext.params.generation import Sampler
-from fedtext.system.errors import InputError
 from tests import openai_server
 from tests.openai_server import Served, serving
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 ASKED = "Explain what json.load does."
 SHORT = "json.load does what its own name says, with what it is given."
@@ -71,12 +71,12 @@ def test_by_the_rule_it_is_the_exact_share_of_annotators() -> None:
 
 @pytest.mark.parametrize("favour", [1.2, float("nan")])
 def test_a_judge_that_says_no_share_is_refused(favour: float) -> None:
-    with pytest.raises(InputError, match="biased judge"):
+    with refuses("judge-gives-no-share"):
         wins(FirstPlace(favour), ["q"], ["a"], ["b"])
 
 
 def test_what_is_no_comparison_is_refused() -> None:
-    with pytest.raises(InputError, match="1 and 0 answers to 1 prompts"):
+    with refuses("answers-do-not-fit-prompts"):
         wins(FirstPlace(1), ["q"], ["a"], [])
 
 
@@ -116,7 +116,7 @@ def test_a_learned_judge_of_coin_flips_says_that_it_is_none() -> None:
     assert learned_judge(pairs(400, 0), pairs(600, 1, informative=False)).tested.estimate == pytest.approx(
         0.5, abs=0.07
     )
-    with pytest.raises(InputError, match="no test pairs"):
+    with refuses("no-pairs-to-judge-by", value="test"):
         learned_judge(pairs(4, 0), pairs(0, 1))
 
 
@@ -176,7 +176,7 @@ def test_a_server_judges_by_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.usefixtures("no_memory")
 def test_a_server_that_fails_is_no_tie() -> None:
-    with serving(Served(faults=[(500, {})] * 9)) as served, pytest.raises(EndpointError, match="answers with an error"):
+    with serving(Served(faults=[(500, {})] * 9)) as served, refuses("endpoint-answers-with-error"):
         wins(server_judge(served), ["q"], ["a"], ["b"])
 
 
@@ -236,13 +236,13 @@ def test_how_many_answers_nobody_would_have_written_stands_beside_the_wins() -> 
 
 
 @pytest.mark.parametrize(
-    ("prompts", "answers", "said"),
+    ("prompts", "answers", "code"),
     [
-        ([], {"policy": [], "generator": []}, "no held-out prompts"),
-        (PROMPTS, {"policy": SHORT_POLICIES}, "no answers of generator"),
-        (PROMPTS, {"policy": SHORT_POLICIES[:2], "generator": UNTUNED}, "give one a side and prompt"),
+        ([], {"policy": [], "generator": []}, "no-held-out-prompts"),
+        (PROMPTS, {"policy": SHORT_POLICIES}, "no-answers"),
+        (PROMPTS, {"policy": SHORT_POLICIES[:2], "generator": UNTUNED}, "answers-do-not-fit-prompts"),
     ],
 )
-def test_what_cannot_be_judged_is_refused(prompts: list[str], answers: dict[str, list[str]], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_cannot_be_judged_is_refused(prompts: list[str], answers: dict[str, list[str]], code: str) -> None:
+    with refuses(code):
         compared_answers(Counting(), prompts, answers)

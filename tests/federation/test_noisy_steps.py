@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fedtext.federation import charged_release, mechanism
-from fedtext.federation import noisy_steps as module
+from fedtext.federation import charged_release, mechanism, messages
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.noisy_steps import NoisyStep, release_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples
@@ -23,6 +22,7 @@ from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.privacy.plan import planned_multiplier
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 UNITS, BATCH, STEPS, DIM, CLIP_NORM, MULTIPLIER = 40, 10, 12, 6, 0.5, 1.5
 KEY = new_noise_key(5)
@@ -245,7 +245,7 @@ def test_one_step_more_than_was_paid_is_refused() -> None:
     privacy = declared()
     asked = query(privacy)
     opened = opened_ledger([asked], privacy, UNITS)
-    with pytest.raises(ValueError, match="step 13 of 12 that were charged"):
+    with refuses("step-beyond-charge", value=13):
         release_noisy_steps(asked, training(features, STEPS + 1), holding(np.arange(UNITS)), opened, KEY)
 
 
@@ -260,17 +260,17 @@ def test_too_many_steps_for_the_budget_read_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "batch", "words"),
+    ("changes", "batch", "code"),
     [
-        ({"sampling": "poisson", "clients_per_round": 3}, 10, "privacy.sampling is poisson"),
-        ({"aggregation": "local"}, 10, "privacy.aggregation local"),
-        ({}, UNITS + 1, "expected batch is 41, but there are 40 records"),
-        ({}, 0, "expected batch is 0"),
+        ({"sampling": "poisson", "clients_per_round": 3}, 10, "batches-need-full-sampling"),
+        ({"aggregation": "local"}, 10, "batches-need-full-sampling"),
+        ({}, UNITS + 1, "batch-above-population"),
+        ({}, 0, "batch-above-population"),
     ],
 )
-def test_draws_that_hide_nobody_are_refused(changes: dict[str, Any], batch: int, words: str) -> None:
+def test_draws_that_hide_nobody_are_refused(changes: dict[str, Any], batch: int, code: str) -> None:
     privacy = declared(**changes)
-    with pytest.raises(ValueError, match=words):
+    with refuses(code):
         opened_ledger([query(privacy, batch=batch)], privacy, UNITS)
 
 
@@ -284,7 +284,7 @@ def test_a_unit_moves_nothing_but_its_own_message(monkeypatch: pytest.MonkeyPatc
             every[-1][step, unit] = message.tobytes()
             yield unit, message
 
-    monkeypatch.setattr(module, "client_messages", noted)
+    monkeypatch.setattr(messages, "client_messages", noted)
     for gone in (None, 3):
         every.append({})
         run(holding(np.array([u for u in range(UNITS) if u != gone])))

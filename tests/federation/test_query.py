@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.federation.query import Parts, Query
+from tests.refusals import refuses
 
 NEAR_AND_FAR = Parts.of(near=3, far=2)
 
@@ -34,5 +34,5 @@ def test_parts_read_back_what_was_laid_side_by_side(widths: list[int], rows: int
 
 def test_a_vector_of_another_width_is_refused() -> None:
     assert NEAR_AND_FAR.places == {"near": slice(0, 3), "far": slice(3, 5)}
-    with pytest.raises(ValueError, match=r"6 numbers for parts \{'near': 3, 'far': 2\}: 5 are wanted"):
+    with refuses("numbers-do-not-fit-parts", value=6):
         NEAR_AND_FAR.read(np.zeros(6))

@@ -13,6 +13,7 @@ from fedtext.params.generation import Prompt, Sampler
 from fedtext.params.labelled import LabelledWriting
 from fedtext.params.task import Task
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 TASK = conf_base(Task, labels="lost_card exchange_rate", attributes="short polite")
 WRITING = conf_base(LabelledWriting, responses=3)
@@ -76,9 +77,9 @@ def test_a_generator_that_writes_too_little_is_told_of(caplog: pytest.LogCapture
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ValueError, match="wrote no text that can be used"):
+    with refuses("no-usable-text-of-class"):
         written(8, a=Echo("a", blank=1))
-    with pytest.raises(ValueError, match="3 texts of 2 generators and 2 classes"):
+    with refuses("too-few-texts-to-share", value=3):
         written(3, a=Echo("a"), b=Echo("b"))
 
 

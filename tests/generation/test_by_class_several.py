@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from kedro.framework.startup import bootstrap_project
-from kedro.io import DataCatalog, DatasetError
+from kedro.io import DataCatalog
 
 from fedtext.generation.by_class import texts_side_by_side
 from fedtext.generation.generators.endpoint import EndpointGenerator
@@ -18,12 +18,12 @@ from fedtext.generation.prompt_forms import SampleList
 from fedtext.models.endpoint import _described
 from fedtext.models.generator import Generator
 from fedtext.params.generation import Sampler
-from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import ProjectConfigLoader, loader_for
 from fedtext.wiring.generators import generator_inputs
 from fedtext.wiring.pipeline_settings import Settings
 from tests.openai_server import Served, serving
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 ROOT = Path(__file__).parents[2]
 WARM = {
@@ -79,12 +79,12 @@ def test_two_temperatures_and_a_server_write_side_by_side() -> None:
 
 
 def test_a_name_that_is_not_there_is_told_with_those_that_are() -> None:
-    with pytest.raises(DatasetError, match=r"no generator 'hot' \(it has: cold, warm\)"):
+    with refuses("unknown-generator", parameter="models.plms", value="hot"):
         catalog(WARM).get("plm_hot")
 
 
 def test_names_that_cannot_be_arguments_are_refused() -> None:
     bootstrap_project(ROOT)
     settings = Settings(loader_for(None, {"models": {"plms": {"a-b": "bundled:generator"}}}))
-    with pytest.raises(RunRefusedError, match=r"models\.plms is .*letters, digits and _"):
+    with refuses("unusable-generator-names", parameter="models.plms"):
         assert settings.generators

@@ -21,6 +21,7 @@ from fedtext.models.language_model import Tokenizer
 from fedtext.params.described import Texts, Topics
 from tests.openai_server import Served, serving
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 KIND = "questions that customers ask their bank"
 QUESTIONS = ["How do I send money abroad?", "Is there a fee for cash?", "My card was stolen, what now?"]
@@ -84,7 +85,7 @@ def test_topics_that_say_what_an_earlier_one_said_are_left_out(server: Says, enc
 
 def test_a_generator_that_names_no_topic_is_refused(server: Says, encoder: Encoder) -> None:
     server.answers = ["1.\n2.\n3."]
-    with pytest.raises(ValueError, match=rf"tiny at .* names no topic of corpus\.description '{KIND}'"):
+    with refuses("no-topics-named", parameter="corpus.description", value=KIND):
         topics(server, encoder)
 
 
@@ -157,7 +158,7 @@ def test_a_server_is_told_how_a_text_begins(encoder: Encoder) -> None:
 
 def test_nothing_usable_is_said(server: Says, encoder: Encoder) -> None:
     server.answers = ['""']
-    with pytest.raises(ValueError, match=r"wrote no text of the kind that corpus\.description says"):
+    with refuses("nothing-of-description"):
         texts(server, encoder)
 
 

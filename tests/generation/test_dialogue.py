@@ -7,8 +7,8 @@ import pytest
 
 from fedtext.generation.dialogue import SUMMARY, Dialogue, embedded_answers
 from fedtext.models.encoder import Encoder, load_encoder
-from fedtext.system.errors import InputError
 from tests.pipelines.conftest import HashEncoder
+from tests.refusals import refuses
 
 
 def test_the_paper_s_forms() -> None:
@@ -30,7 +30,7 @@ def test_a_message_asks_what_a_person_would() -> None:
     post = Dialogue(chat=True, answer_name=SUMMARY).request([], topic="A long post.")
     assert post.startswith("A long post.\n\nSummarise")
     assert Dialogue().cut(" So.\n\nHuman: And?") == "So."
-    with pytest.raises(InputError, match="a prompt and no examples"):
+    with refuses("dialogue-without-examples"):
         Dialogue().request(["an example"], topic="How?")
 
 

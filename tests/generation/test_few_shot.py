@@ -8,6 +8,7 @@ import pytest
 
 from fedtext.generation.few_shot import draw_prompts, first_nonempty, prompts_by_class
 from fedtext.generation.prompt_forms import Chat, SampleList
+from tests.refusals import refuses
 
 SPARE = pd.DataFrame({"text": [f"spare {i}" for i in range(6)]})
 SAMPLES = pd.DataFrame({"text": ["a", "b", "c", "c", "x", "y"], "label": ["t"] * 4 + ["r"] * 2})
@@ -81,7 +82,7 @@ def test_labels_are_topics_only_where_texts_are_described_and_no_class_is_asked_
 
 
 def test_too_little_to_borrow_is_an_error() -> None:
-    with pytest.raises(ValueError, match="2 samples to draw"):
+    with refuses("too-few-samples-to-show"):
         prompts_by_class(
             SAMPLES[:1], SPARE[:1], count=1, classes=["t"], form=SampleList(), rng=np.random.default_rng(0)
         )

@@ -13,6 +13,7 @@ from fedtext.generation.prompt_forms import Chat, Labelled, Page, PromptForm, Sa
 from fedtext.models.generator import Framing
 from fedtext.params.generation import Sampler
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 FIGURE_5 = """List of 6 diverse original text samples about tea:
 Original Text Sample 1
@@ -101,7 +102,7 @@ def test_a_labelled_prompt_names_the_class_every_time() -> None:
         "Questions to a bank.\n\nClass: cards\nTopic: post\nText: Where is it?\n\nClass: cards\nTopic: post\nText:"
     )
     assert Labelled().cut(" Is it lost?\n\nClass: cards\nText: No.") == "Is it lost?"
-    with pytest.raises(ValueError, match=r"needs a class: declare labels, or set generation\.prompt=list"):
+    with refuses("labelled-prompt-without-class"):
         Labelled().request(["x"])
 
 
@@ -174,7 +175,7 @@ def test_a_parameter_gives_a_page() -> None:
 
 @pytest.mark.parametrize("prompt", ["lists", "{text} and {text}", "{topic}", ""])
 def test_what_is_neither_form_nor_page_is_refused(prompt: str) -> None:
-    with pytest.raises(ValueError, match=r"generation.prompt is .*, no page with \{text\} in it once .* and no form: "):
+    with refuses("unknown-prompt-form", parameter="generation.prompt"):
         conf_base(Sampler, prompt=prompt)
 
 
@@ -187,5 +188,5 @@ def test_a_parameter_names_the_form() -> None:
 def test_a_parameter_says_what_the_texts_are() -> None:
     told = conf_base(Sampler, prompt="chat", description=" letters. ")
     assert prompt_form(told).request([]) == "I collect letters. Please write a new one."
-    with pytest.raises(ValueError, match=r"description is empty"):
+    with refuses("empty-description", parameter="corpus.description"):
         conf_base(Sampler, description=" . ")

@@ -15,6 +15,7 @@ from fedtext.generation.token_sampling import favoured_tokens
 from fedtext.models.generator import WordWeights
 from fedtext.params.generation import Sampler
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 PROMPTS = ["a list of public", "the value"]
 SAMPLER = conf_base(Sampler, max_new_tokens=12, min_p=0.0)
@@ -93,7 +94,7 @@ def test_logits_of_a_padded_vocabulary_are_left_alone(tokenizer) -> None:
 
 
 def test_a_wrong_number_of_weights_is_refused(model, tokenizer) -> None:
-    with pytest.raises(ValueError, match=r"3 word weights for 2 prompts: give one for all, or one for each"):
+    with refuses("word-weights-do-not-fit-prompts", value=3):
         written(model, tokenizer, [FAVOURED] * 3)
 
 

@@ -30,6 +30,7 @@ def by_rdp(row: PrintedNoise, multiplier: float) -> float:
     )
 
 
+@pytest.mark.sampled(every=6)
 @pytest.mark.parametrize(("row", "claimed", "printed"), ONE_BY_ONE)
 def test_opacus_rdp_made_the_printed_multiplier(row, claimed, printed) -> None:
     """It keeps the claimed epsilon, and two units less in its last digit would not."""

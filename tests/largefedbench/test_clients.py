@@ -17,6 +17,7 @@ from fedtext.params.largefedbench import LargeFedBench, Splitting
 from tests.largefedbench.pages import CANADA, preprint, preprint_page
 from tests.largefedbench.test_build import all_clients, build, contents
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 SPEECH = "The ferries carry us across the river every morning and nobody has looked at the boats for many long years."
 
@@ -125,19 +126,19 @@ def test_clusters_are_the_connected_components(pairs: set[tuple[int, int]]) -> N
 
 
 @pytest.mark.parametrize(
-    ("values", "reason"),
+    ("values", "code"),
     [
         (
             {
                 "client": "speaker",
                 "split": {"method": "temporal", "validation_from": "2024-01-01", "test_from": "2024-02-01"},
             },
-            "client=speaker has no date to split by",
+            "speaker-has-no-date",
         ),
-        ({"client": "speaker_day", "near_duplicates": "group"}, "near_duplicates=group would bind"),
-        ({"near_duplicates": "no"}, "Input should be"),
+        ({"client": "speaker_day", "near_duplicates": "group"}, "formulas-bind-clients"),
+        ({"near_duplicates": "no"}, "unknown-choice"),
     ],
 )
-def test_what_cannot_be_is_refused(values: dict[str, object], reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
+def test_what_cannot_be_is_refused(values: dict[str, object], code: str) -> None:
+    with refuses(code):
         conf_base(LargeFedBench, values)

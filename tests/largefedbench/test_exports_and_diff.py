@@ -12,13 +12,13 @@ from fedtext.datasets.files import JSONListDataset
 from fedtext.largefedbench.build import build_snapshot
 from fedtext.largefedbench.diff import compare, render_diff
 from fedtext.largefedbench.exports import export_popri, export_seven_fields
-from fedtext.largefedbench.snapshot import SnapshotError, read_table
+from fedtext.largefedbench.snapshot import read_table
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.corpus import Spans
 from fedtext.params.largefedbench import Export, LargeFedBench
 from fedtext.pipelines.export.nodes import export_snapshot
-from fedtext.system.refusal import RunRefusedError
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 from .pages import CANADA, preprint, preprint_page
 
@@ -65,13 +65,13 @@ def test_seven_fields_of_every_split_are_catalog_outputs(raw: Path, tmp_path: Pa
 
 
 def test_an_export_without_a_snapshot_or_config_is_refused(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
-    with pytest.raises(RunRefusedError, match=r"export\.snapshot=2025\.1,export\.config=congress"):
+    with refuses("export-not-told", parameter="export"):
         export_snapshot(conf_base(Export), "unused")
     snapshot = build(raw, tmp_path, words, "a")
-    with pytest.raises(SnapshotError, match="has no config 'moon': choose one of"):
+    with refuses("unknown-config", parameter="export.config", value="moon"):
         export_snapshot(conf_base(Export, snapshot="a", config="moon"), str(snapshot.parent))
     (snapshot / "README.md").write_text("changed", "utf-8")
-    with pytest.raises(SnapshotError, match=r"README\.md"):
+    with refuses("snapshot-file-changed", value="README.md"):
         export_snapshot(conf_base(Export, snapshot="a", config="congress"), str(snapshot.parent))
 
 
@@ -94,7 +94,7 @@ def test_an_export_that_fails_leaves_the_earlier_file(tmp_path: Path) -> None:
 def test_exports_verify_first(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
     snapshot = build(raw, tmp_path, words, "a")
     (snapshot / "README.md").write_text("changed", "utf-8")
-    with pytest.raises(SnapshotError, match=r"README\.md"):
+    with refuses("snapshot-file-changed", value="README.md"):
         export_popri(snapshot, "congress", None, tmp_path / "popri.json")
     assert not (tmp_path / "popri.json").exists()
 
@@ -129,5 +129,5 @@ def test_changed_parameters_are_named(raw: Path, tmp_path: Path, words: ChunkTok
     old = build(raw, tmp_path, words, "a")
     new = build(raw, tmp_path, words, "b", cleaning="published")
     assert compare(old, new)["parameters"]["cleaning"] == ["clean", "published"]
-    with pytest.raises(SnapshotError, match="nowhere"):
+    with refuses("snapshot-not-finished"):
         compare(old, tmp_path / "nowhere")

@@ -10,15 +10,14 @@ import pytest
 
 from fedtext.largefedbench.build import build_snapshot
 from fedtext.largefedbench.newer import NEWER, OLDER, UNDATED, count_by_month, dated_records, draw_texts
-from fedtext.largefedbench.snapshot import SnapshotError
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.contamination import Contamination
 from fedtext.params.corpus import Spans
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.pipelines.contamination import nodes
-from fedtext.system.refusal import RunRefusedError
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 from .pages import preprint, preprint_page
 
@@ -137,12 +136,12 @@ def test_too_few_texts_are_counted_and_not_tested(snapshot: Path) -> None:
 
 
 def test_refusals_name_the_remedy(snapshot: Path, tmp_path: Path) -> None:
-    with pytest.raises(RunRefusedError, match=r"contamination\.snapshot=2025\.1,contamination\.cutoff=2024-06-30"):
+    with refuses("contamination-not-told", parameter="contamination"):
         nodes.date_records(conf_base(Contamination), "unused")
-    with pytest.raises(SnapshotError, match="has no config 'congress': choose one of biorxiv, medrxiv"):
+    with refuses("unknown-config-of-older", value="congress"):
         nodes.date_records(contamination(snapshot, config="congress"), "unused")
-    with pytest.raises(SnapshotError, match="not a finished snapshot"):
+    with refuses("snapshot-not-finished"):
         nodes.date_records(contamination(tmp_path), "unused")
-    with pytest.raises(ValueError, match="less than or equal to 150"):
+    with refuses("unfit-value"):
         conf_base(Contamination, words=151)
     assert conf_base(Contamination, snapshot=2025.1).snapshot == "2025.1"

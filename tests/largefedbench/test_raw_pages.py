@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from fedtext.largefedbench import raw_pages
-from fedtext.largefedbench.raw_pages import RawPage, RawPageError, decode, parse_html, parse_json, parse_xml
+from fedtext.largefedbench.raw_pages import RawPage, decode, parse_html, parse_json, parse_xml
+from tests.refusals import refuses
 
 
 def test_gzip_and_byte_order_mark_are_taken_off(tmp_path: Path) -> None:
@@ -19,7 +20,7 @@ def test_gzip_and_byte_order_mark_are_taken_off(tmp_path: Path) -> None:
 def test_truncated_gzip_names_the_page(tmp_path: Path) -> None:
     path = tmp_path / "page.json.gz"
     path.write_bytes(gzip.compress(b"abc" * 1000)[:-9])
-    with pytest.raises(RawPageError, match=r"raw page biorxiv/page: EOFError.*on_bad_page=continue"):
+    with refuses("page-unreadable"):
         RawPage("biorxiv/page", path).read()
 
 
@@ -27,7 +28,7 @@ def test_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(raw_pages, "MAX_BYTES", 1000)
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(b"0" * 5000))
-    with pytest.raises(RawPageError, match="larger than 1000 bytes"):
+    with refuses("decompressed-too-large", value=1000):
         RawPage("bomb", path).read()
 
 
@@ -43,7 +44,7 @@ def test_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 )
 def test_entities_that_expand_are_refused(declaration: str) -> None:
     page = f"<!DOCTYPE page [{declaration}]><page>x</page>".encode()
-    with pytest.raises(RawPageError, match=r"entity.*refused|XMLSyntaxError"):
+    with refuses("unsafe-entity"):
         parse_xml("page", page, root="page")
 
 
@@ -53,24 +54,24 @@ def test_entities_for_characters_are_read() -> None:
 
 
 def test_an_undeclared_entity_is_an_error() -> None:
-    with pytest.raises(RawPageError, match="page"):
+    with refuses("page-unreadable"):
         parse_xml("page", b"<page>&nbsp;</page>", root="page")
 
 
 def test_the_root_must_be_the_expected_one() -> None:
-    with pytest.raises(RawPageError, match="root element is <html>, expected <Hansard>"):
+    with refuses("another-root-element"):
         parse_xml("page", b"<html/>", root="Hansard")
 
 
 def test_nesting_has_a_limit() -> None:
-    with pytest.raises(RawPageError, match=r"page: XMLSyntaxError"):
+    with refuses("page-unreadable"):
         parse_xml("page", b"<page>" * 5000 + b"</page>" * 5000, root="page")
 
 
 def test_other_encodings_are_named() -> None:
-    with pytest.raises(RawPageError, match="UnicodeDecodeError"):
+    with refuses("page-unreadable"):
         parse_json("page", "é".encode("latin-1"))
-    with pytest.raises(RawPageError, match="NUL"):
+    with refuses("page-of-nuls"):
         parse_html("page", "<pre>abcdef</pre>".encode("utf-16-le"))
 
 
@@ -79,10 +80,10 @@ def test_a_stray_nul_is_dropped() -> None:
 
 
 def test_an_empty_page_is_an_error() -> None:
-    with pytest.raises(RawPageError, match="empty"):
+    with refuses("page-empty"):
         parse_html("page", b"  ")
 
 
 def test_a_deep_json_page_is_an_error() -> None:
-    with pytest.raises(RawPageError, match=r"page: RecursionError"):
+    with refuses("page-unreadable"):
         parse_json("page", b"[" * 100_000)

@@ -9,11 +9,12 @@ import yaml
 
 from fedtext.largefedbench.build import build_snapshot
 from fedtext.largefedbench.release import LISTED, push_release, render_changelog, write_release
-from fedtext.largefedbench.snapshot import SnapshotError, provenance, read_snapshot, verify
+from fedtext.largefedbench.snapshot import provenance, read_snapshot, verify
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.largefedbench import LargeFedBench, Release
 from tests.dataset_hub import DatasetHub, serving
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 from .pages import CANADA, preprint, preprint_page
 
@@ -69,7 +70,7 @@ def test_a_release_is_made_once(snapshots: tuple[Path, Path], tmp_path: Path) ->
     before = (release / "README.md").read_bytes()
     assert write_release(new, None, tmp_path / "r", datetime.date(2026, 1, 1)) == release
     assert (release / "README.md").read_bytes() == before
-    with pytest.raises(SnapshotError, match="is the release of another snapshot"):
+    with refuses("release-of-another-snapshot", parameter="largefedbench.snapshot"):
         write_release(old, None, tmp_path / "r", DAY)
 
 
@@ -111,13 +112,13 @@ def test_pushing(snapshots: tuple[Path, Path], tmp_path: Path) -> None:
 def test_what_cannot_be_pushed_is_said(snapshots: tuple[Path, Path], tmp_path: Path) -> None:
     release = write_release(snapshots[1], None, tmp_path / "r", DAY)
     for values in ({"token": ""}, {"repository": None}):
-        with pytest.raises(ValueError, match=r"release\.repository=owner/name and HF_TOKEN"):
+        with refuses("nothing-to-push-with", parameter="release.repository"):
             pushed(release, "https://hub.example", **values)  # type: ignore[arg-type]
-    with pytest.raises(SnapshotError, match="is a snapshot, not a release"):
+    with refuses("snapshot-is-no-release"):
         pushed(snapshots[1], "https://hub.example")
-    with serving(DatasetHub("another")) as hub, pytest.raises(SnapshotError, match="check the token") as refused:
+    with serving(DatasetHub("another")) as hub, refuses("hub-refused") as caught:
         pushed(release, hub.endpoint, token="hush-hush")
-    assert "hush-hush" not in str(refused.value)
+    assert "hush-hush" not in str(caught.value)
     (release / "README.md").write_text("changed", "utf-8")
-    with pytest.raises(SnapshotError, match=r"README\.md"):
+    with refuses("snapshot-file-changed", value="README.md"):
         pushed(release, "https://hub.example")

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from fedtext.largefedbench.raw_pages import RawPage, RawPageError
+from fedtext.largefedbench.raw_pages import RawPage
 from fedtext.largefedbench.sources import SOURCES, raw_pages, uk
 from fedtext.largefedbench.sources.uk import Chairs
 from fedtext.largefedbench.turns import Paragraph, Turn
+from tests.refusals import refuses
 
 from .pages import UK
 
@@ -70,7 +71,7 @@ def test_a_repeated_id_loses_no_turn(tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_name_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(RawPageError, match="not named"):
+    with refuses("uk-file-name"):
         parse(tmp_path, name="whatever.xml")
 
 

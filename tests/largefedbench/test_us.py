@@ -16,6 +16,7 @@ from fedtext.largefedbench.sources.us_lines import (
     read_aloud,
 )
 from fedtext.largefedbench.turns import CHAIR_TURN, COPY, SPEECH, Paragraph, Turn, Unknown
+from tests.refusals import refuses
 
 from .pages import US_DATE
 
@@ -90,7 +91,7 @@ def test_missing_mods_is_reported_and_classes_come_from_the_page_letter(package:
 
 
 def test_a_package_with_another_name_is_an_error(raw: Path) -> None:
-    with pytest.raises(RawPageError, match="not named CREC-<date>"):
+    with refuses("package-name"):
         list(us.parse(RawPage("us/other", raw / "us")))
 
 

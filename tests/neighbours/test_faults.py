@@ -50,6 +50,7 @@ def one_stream_of_coins(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(mechanism, "_rounding_randomness", lambda key, stream: shared)
 
 
+@pytest.mark.sampled(only=("last_bits",))
 @pytest.mark.parametrize(
     ("algorithm", "plant"),
     [

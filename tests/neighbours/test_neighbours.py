@@ -53,6 +53,15 @@ FORMS = [  # algorithm, what differs from the small sizes, protected unit
         },
         "record",
     ),
+    ("dp_prediction", {"privacy": {"aggregation": "trusted"}}, "client"),
+    (
+        "dp_prediction",
+        {
+            "dp_prediction": {"form": "logits", "texts_per_group": 2},
+            "privacy": {"unit": "record", "aggregation": "trusted"},
+        },
+        "record",
+    ),
     ("dp_ft", {"privacy": {"aggregation": "trusted"}}, "client"),
     (
         "dp_ft",

@@ -95,6 +95,7 @@ def test_a_client_of_ten_thousand_rows_is_one_message() -> None:
     assert all(max(both) <= 1 for both in moved(world.messages, found).values())
 
 
+@pytest.mark.sampled(only=("popri",))
 @pytest.mark.parametrize("algorithm", ["popri", "wasp"])
 def test_a_private_split_without_anybody_sends_noise_alone(algorithm: str) -> None:
     """Whether somebody falls into a split is the clients' doing: the run goes on, whoever is there."""

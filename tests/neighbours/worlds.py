@@ -27,7 +27,8 @@ from kedro.pipeline.node import Node
 from kedro.validation.type_extractor import TypeExtractor
 
 from fedtext.datasets.models import ModelDirectoryDataset
-from fedtext.federation import mechanism, noisy_steps, secure_sum
+from fedtext.federation import charged_release, mechanism, noisy_steps, secure_sum, token_release
+from fedtext.federation.units import Block
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import ProjectConfigLoader, active_parameters, loader_for
 from fedtext.wiring.generators import PREFIX
@@ -62,6 +63,7 @@ class World:
         self._values = {self._source: _stored(records), **_models(self._nodes), **_parameters(self._nodes)}
         self.messages: Messages = {}
         self._left: dict[str, list[np.ndarray]] = {}  # of each release node of this world, its sums in order
+        self._chosen: dict[tuple[str, ...], int] = {}  # the tokens that were drawn in this world, by their place
         self._folder = TemporaryDirectory()
         for node in self._nodes:
             self._values |= self._run(node, self._values)
@@ -83,7 +85,8 @@ class World:
         return next(value for full, value in self._values.items() if _last_part(full) == name)
 
     def _run(self, node: Node, values: dict[str, Any], *, again: bool = False) -> dict[str, Any]:
-        with leaving_as(self._left.setdefault(node.name, []), again=again) as left, recorded(left) as sent:
+        left = leaving_as(self._left.setdefault(node.name, []), again=again)
+        with left as gone, recorded(gone) as sent, drawing_as(self._chosen, again=again), all_said(sent[0]):
             made = node.run({name: values[name] for name in node.inputs})
         if Tag.RELEASE in node.tags:
             several = len(sent) > 1
@@ -141,6 +144,38 @@ def leaving_as(sums: list[np.ndarray], *, again: bool) -> Iterator[Callable[[], 
         for door in (secure_sum, noisy_steps):
             patch.setattr(door, "dequantise", noted)
         yield lambda: gone[0]
+
+
+@contextmanager
+def drawing_as(chosen: dict[tuple[str, ...], int], *, again: bool) -> Iterator[None]:
+    """Notes the tokens that are drawn inside, by all of their stream but the scores; `again`: draws what was noted."""
+    drawing = charged_release.exponential_choice
+
+    def noted(*given: Any, stream: tuple[str, ...], **named: Any) -> int:
+        if not again:
+            chosen[stream[:-1]] = drawing(*given, stream=stream, **named)
+        return chosen[stream[:-1]]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(charged_release, "exponential_choice", noted)
+        yield
+
+
+@contextmanager
+def all_said(sent: Counter[bytes]) -> Iterator[None]:
+    """Counts one digest for each unit of all that it says of tokens inside, which it is asked for one after another."""
+    said: dict[int, Any] = {}
+    adding = token_release._sum
+
+    def noted(block: Block, candidates: Any, plan: Any, own: Any) -> np.ndarray:
+        for unit, row in zip(block.unit.tolist(), token_release.on_grid(block.rows, plan.query.clip_norm), strict=True):
+            said.setdefault(unit, sha256(str(unit).encode())).update(row.tobytes())
+        return adding(block, candidates, plan, own)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(token_release, "_sum", noted)
+        yield
+    sent.update(one.digest() for one in said.values())
 
 
 def moved(first: Messages, second: Messages) -> dict[str, tuple[int, int]]:

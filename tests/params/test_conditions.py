@@ -4,6 +4,7 @@ import pytest
 
 from fedtext.params.compare import Claim, Compare
 from fedtext.params.conditions import BESIDE, CONDITIONS, CONTROLS, JUDGED, Role
+from tests.refusals import refuses
 
 
 def test_every_condition_is_told_apart_in_words() -> None:
@@ -26,7 +27,7 @@ def test_a_condition_costs_what_it_spends(name: str, expected: float | None) -> 
 
 @pytest.mark.parametrize("name", list(CONDITIONS))
 def test_no_entry_is_called_like_a_condition(name: str) -> None:
-    with pytest.raises(ValueError, match="names files and datasets"):
+    with refuses("unusable-entry-name"):
         Compare.model_validate(
             {"algorithms": name, "seeds": "1", "entries": {name: {"algorithm": "popri", "params": {}}}}
         )

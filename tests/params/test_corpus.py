@@ -6,6 +6,7 @@ import pytest
 
 from fedtext.params.corpus import Corpus
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 
 @pytest.mark.parametrize("source", ["docstrings", "table", "snapshot"])
@@ -16,15 +17,13 @@ def test_what_only_another_source_reads_is_not_ignored(source: str, name: str, r
     if source == read_by:
         assert getattr(conf_base(Corpus, given), name) == "mine"
         return
-    with pytest.raises(
-        ValueError, match=rf"corpus\.{name} is given, but corpus\.source is {source}: add corpus\.source={read_by}"
-    ):
+    with refuses("parameter-of-another-source", parameter=f"corpus.{name}"):
         conf_base(Corpus, given)
 
 
 @pytest.mark.parametrize("empty", ["", "  ", ". "])
 def test_a_description_says_something(empty: str) -> None:
-    with pytest.raises(ValueError, match=r"corpus\.description is empty: say what the texts are"):
+    with refuses("empty-description", parameter="corpus.description"):
         conf_base(Corpus, description=empty)
 
 

@@ -6,16 +6,17 @@ import pytest
 
 from fedtext.params.described import Described
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 
 def test_topics_are_asked_for_in_messages() -> None:
-    with pytest.raises(ValueError, match="topics are asked for in messages, set chat"):
+    with refuses("topics-need-messages"):
         conf_base(Described, {"topics": {"sampler": {"prompt": "list"}}})
 
 
 @pytest.mark.parametrize("prompt", ["list", "labelled"])
 def test_what_needs_examples_writes_no_first_texts(prompt: str) -> None:
-    with pytest.raises(ValueError, match=f"has prompt {prompt}: there are no examples yet, set chat or give a page"):
+    with refuses("description-has-no-examples", parameter="described.texts.sampler.prompt", value=prompt):
         conf_base(Described, {"texts": {"sampler": {"prompt": prompt}}})
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from pydantic import ValidationError
 
 from fedtext.params.evaluation import Evaluation
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 
 @pytest.mark.parametrize(("given", "top"), [("1 3", (1, 3)), (1, (1,)), ([1, 5], (1, 5))])
@@ -16,10 +16,10 @@ def test_ranks_are_given_as_words(given: object, top: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("given", ["3 5", (5, 1), "", ()])
 def test_accuracy_itself_comes_first(given: object) -> None:
-    with pytest.raises(ValidationError, match=r"evaluation\.top is .*begin with 1"):
+    with refuses("top-begins-above-one", parameter="evaluation.top"):
         conf_base(Evaluation, top=given)
 
 
 def test_a_rank_is_positive() -> None:
-    with pytest.raises(ValidationError, match="greater than 0"):
+    with refuses("unfit-value", parameter="top.1", value="0"):
         conf_base(Evaluation, top="1 0")

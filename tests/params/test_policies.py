@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.policies import Membership, Policies
-from fedtext.system.errors import InputError
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 MADE_UP = conf_base(Corpus, source="docstrings")
 FILE = conf_base(Corpus, source="hh", path="pairs.jsonl")
 
 
 @pytest.mark.parametrize(
-    ("corpus", "priced", "asked", "judge"),
+    ("corpus", "dp", "asked", "judge"),
     [
         (MADE_UP, False, {}, "rule"),
         (MADE_UP, True, {}, "rule"),
@@ -29,21 +28,21 @@ FILE = conf_base(Corpus, source="hh", path="pairs.jsonl")
         (MADE_UP, False, {"win_rate": False, "judge": "model"}, None),
     ],
 )
-def test_who_judges(corpus: Corpus, priced: bool, asked: dict[str, Any], judge: str | None) -> None:
-    assert conf_base(Policies, asked).judged_by(corpus, priced=priced) == judge
+def test_who_judges(corpus: Corpus, dp: bool, asked: dict[str, Any], judge: str | None) -> None:
+    assert conf_base(Policies, asked).judged_by(corpus, dp=dp) == judge
 
 
 @pytest.mark.parametrize(
-    ("corpus", "priced", "asked", "said"),
+    ("corpus", "dp", "asked", "code"),
     [
-        (FILE, False, {"judge": "rule"}, "only made-up annotators"),
-        (FILE, True, {"judge": "reward"}, "this run protects those"),
-        (FILE, True, {"win_rate": True}, "there is no judge"),
+        (FILE, False, {"judge": "rule"}, "no-rule-for-real-pairs"),
+        (FILE, True, {"judge": "reward"}, "reward-reads-protected-pairs"),
+        (FILE, True, {"win_rate": True}, "win-rate-without-judge"),
     ],
 )
-def test_who_cannot_judge(corpus: Corpus, priced: bool, asked: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        conf_base(Policies, asked).judged_by(corpus, priced=priced)
+def test_who_cannot_judge(corpus: Corpus, dp: bool, asked: dict[str, Any], code: str) -> None:
+    with refuses(code):
+        conf_base(Policies, asked).judged_by(corpus, dp=dp)
 
 
 def test_no_control_is_asked_for_by_an_empty_list_and_by_nothing_after_its_name() -> None:
@@ -51,16 +50,16 @@ def test_no_control_is_asked_for_by_an_empty_list_and_by_nothing_after_its_name(
 
 
 def test_a_control_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(ValidationError, match="did you mean 'random_policy'"):
+    with refuses("unknown-control"):
         conf_base(Policies, controls="sft_only random_polcy")
 
 
 def test_protected_pairs_are_read_where_a_control_may_read_them_and_nowhere_else() -> None:
     measured = conf_base(Membership, measured=True)
     measured.validate_settings(MADE_UP, conf_base(Evaluation))
-    measured.validate_settings(FILE, conf_base(Evaluation, private_control=True, priced=False))
-    with pytest.raises(InputError, match="held-out text only with noise"):
+    measured.validate_settings(FILE, conf_base(Evaluation, private_control=True, dp=False))
+    with refuses("membership-has-no-release"):
         measured.validate_settings(FILE, conf_base(Evaluation, private_control=True))
     conf_base(Membership).validate_settings(FILE, conf_base(Evaluation))
-    with pytest.raises(InputError, match="reads the protected pairs"):
+    with refuses("membership-reads-protected-pairs"):
         measured.validate_settings(FILE, conf_base(Evaluation))

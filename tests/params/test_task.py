@@ -5,6 +5,7 @@ import pytest
 from fedtext.params.evaluation import Classification, Entities, Questions
 from fedtext.params.task import Task
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 
 def test_a_class_is_written_in_words() -> None:
@@ -12,16 +13,16 @@ def test_a_class_is_written_in_words() -> None:
 
 
 def test_bad_labels() -> None:
-    with pytest.raises(ValueError, match="'a' twice"):
+    with refuses("named-twice"):
         conf_base(Task, labels="a b a")
-    with pytest.raises(ValueError, match="empty name"):
+    with refuses("empty-label"):
         conf_base(Task, labels=["a", "_"])
-    with pytest.raises(ValueError, match=r"wasp: classes are needed, and task\.labels names 1"):
+    with refuses("too-few-labels", parameter="task.labels", value=1):
         conf_base(Task, labels="a").validate_classes("wasp")
 
 
 @pytest.mark.parametrize(
-    ("measured", "labels", "priced", "expected"),
+    ("measured", "labels", "dp", "expected"),
     [
         (None, "a b", False, True),
         (None, "a b", True, False),
@@ -31,22 +32,20 @@ def test_bad_labels() -> None:
     ],
 )
 def test_classification_is_measured_where_it_can_be(
-    measured: bool | None, labels: str, priced: bool, expected: bool
+    measured: bool | None, labels: str, dp: bool, expected: bool
 ) -> None:
     task, classification = conf_base(Task, labels=labels), conf_base(Classification, measured=measured)
-    assert classification.is_measured(task, priced=priced) is expected
-    classification.validate_settings(task, priced=priced)
+    assert classification.is_measured(task, dp=dp) is expected
+    classification.validate_settings(task, dp=dp)
 
 
 def test_what_was_asked_for_and_cannot_be_had_is_refused() -> None:
     asked = conf_base(Classification, measured=True)
-    with pytest.raises(ValueError, match=r"task\.labels names 0"):
-        asked.validate_settings(conf_base(Task), priced=False)
+    with refuses("too-few-labels", parameter="task.labels", value=0):
+        asked.validate_settings(conf_base(Task), dp=False)
     tagged = conf_base(Entities, measured=True)
-    tagged.validate_settings(conf_base(Task), priced=False)
-    with pytest.raises(ValueError, match=r"answers have no such release.*\(evaluation.questions.measured=false\)"):
-        conf_base(Questions, measured=True).validate_settings(conf_base(Task), priced=True)
-    with pytest.raises(
-        ValueError, match=r"entities have no such release: leave it out \(evaluation.entities.measured=false\)"
-    ):
-        tagged.validate_settings(conf_base(Task), priced=True)
+    tagged.validate_settings(conf_base(Task), dp=False)
+    with refuses("measure-has-no-release", parameter="evaluation.questions.measured"):
+        conf_base(Questions, measured=True).validate_settings(conf_base(Task), dp=True)
+    with refuses("measure-has-no-release", parameter="evaluation.entities.measured"):
+        tagged.validate_settings(conf_base(Task), dp=True)

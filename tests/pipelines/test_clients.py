@@ -21,9 +21,9 @@ from fedtext.pipelines.clients.nodes import (
     embed_private_samples,
     enrol_units,
 )
-from fedtext.system.errors import InputError
 from tests.parameters import conf_base
 from tests.pipelines.conftest import HashEncoder
+from tests.refusals import refuses
 
 IDS = [f"person {i:03d}" for i in range(200)]
 SHARES = {"validation_share": 0.1, "test_share": 0.2}
@@ -68,13 +68,13 @@ def test_of_a_list_every_id_s_split_is_known(enrolment: str) -> None:
 
 def test_a_list_that_leaves_a_split_empty_is_refused_by_the_list_alone(tmp_path: Path) -> None:
     (tmp_path / "few.txt").write_text("a\nb\n")
-    with pytest.raises(InputError, match=r"of the clients fall into the .* split of privacy\.enrolment .*few\.txt"):
+    with refuses("split-too-small"):
         declare_population(PRIVATE, privacy(enrolment=str(tmp_path / "few.txt")), PARTITION)
 
 
 def test_a_list_and_a_table_whose_ids_look_alike_are_refused_unless_somebody_says_what_they_are(enrolment: str) -> None:
     records, listed = held(["Person 001"]), privacy(enrolment=enrolment)
-    with pytest.raises(InputError, match="together: the ids 'Person 001' and 'person 001' look alike"):
+    with refuses("client-ids-look-alike"):
         enrol_units(records, records, PRIVATE, listed, PARTITION)
     apart = PRIVATE.model_copy(update={"client_ids": "exact"})
     assert len(enrol_units(records, records, apart, listed, PARTITION)["unit"]) == len(TRAINED)
@@ -91,13 +91,13 @@ def test_a_label_that_was_stored_and_is_not_there_has_no_code(tmp_path: Path) ->
 
 def test_a_draw_of_fixed_size_needs_a_list(enrolment: str) -> None:
     drawn = {"sampling": "fixed_size", "clients_per_round": 10}
-    with pytest.raises(ValueError, match=r"sampling is fixed_size and privacy\.enrolment is not set"):
+    with refuses("draw-without-enrolment", parameter="privacy.enrolment"):
         declare_population(PRIVATE, privacy(population=1000, **drawn), PARTITION)
     assert declare_population(PRIVATE, privacy(enrolment=enrolment, **drawn), PARTITION).source == "listed"
 
 
 def test_without_a_declaration_nothing_is_counted() -> None:
-    with pytest.raises(ValueError, match=r"privacy\.population is not set"):
+    with refuses("population-not-set", parameter="privacy.population"):
         declare_population(PRIVATE, privacy(), PARTITION)
 
 
@@ -132,9 +132,7 @@ def test_more_units_than_were_declared_are_refused_before_round_1_without_tellin
     trained = held(TRAINED)
     number = len(TRAINED) if unit == "client" else len(trained)
     assert len(enrolled(trained, held(IDS), population=number, unit=unit)) == number
-    with pytest.raises(
-        ValueError, match=rf"privacy\.population is {number - 1}, and more {unit}s hold text"
-    ) as refusal:
+    with refuses("population-too-small", parameter="privacy.population", value=number - 1) as refusal:
         enrolled(trained, held(IDS), population=number - 1, unit=unit)
     assert str(number) not in str(refusal.value)
 
@@ -151,6 +149,6 @@ def test_a_client_s_codes_and_embeddings_are_its_own() -> None:
 
 
 def test_numbers_that_are_no_population_are_refused() -> None:
-    with pytest.raises(ValueError, match="training"):
+    with refuses("unfit-value", parameter="training"):
         Population(enrolled=3, training=0, test=0, source="counted")
     assert Population.declared(1, validation_share=0.4, test_share=0.4).training == 1

@@ -14,7 +14,8 @@ from fedtext.federation.units import Population
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.federated import DpFedavg
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.dp_fedavg import nodes
+from fedtext.pipelines.federated_training import nodes
+from fedtext.privacy.plan import expected_units
 from tests.parameters import conf_base
 from tests.pipelines.conftest import ON_DEVICE, configure, made_up, train_in_memory
 
@@ -46,7 +47,8 @@ def test_what_leaves_are_updates_weights_and_two_norms_a_round(made: dict[str, A
     assert set(made["dp_fedavg_rounds"]) == {"update_norms", "noise_norms"}
     assert [len(norms) for norms in made["dp_fedavg_rounds"].values()] == [2, 2]
     before, after = (made[f"dp_fedavg.{place}server"]["weights"] for place in ("round_01.", "round_02."))
-    np.testing.assert_allclose(after - before, made["dp_fedavg.round_02.update"], atol=1e-6)
+    update = made["dp_fedavg.round_02.rows"][0] / expected_units(made["dp_fedavg.round_02.ledger"])
+    np.testing.assert_allclose(after - before, update, atol=1e-6)
     assert made["dp_fedavg_cost"].up_floats == before.size == 1_328_256
 
 
@@ -56,6 +58,12 @@ def test_the_model_holds_the_last_weights_and_is_saved_whole(made: dict[str, Any
     model, _ = LanguageModel(str(tmp_path)).load()
     weights = nodes.flat_weights(model)
     assert np.array_equal(weights, made["dp_fedavg.round_02.server"]["weights"])
+
+
+def test_with_independent_noise_no_sum_stays_open(made: dict[str, Any]) -> None:
+    """A round's sum is released in that round: nothing private is carried on."""
+    places = ("", "round_01.", "round_02.")
+    assert [made[f"dp_fedavg.{place}private_open_sums"].shape for place in places] == [(0, 1_328_256)] * 3
 
 
 def test_with_hardly_any_noise_the_model_learns_the_clients_text() -> None:
@@ -92,6 +100,6 @@ def test_the_same_key_gives_the_same_run_and_another_key_another(made: dict[str,
 def test_a_client_moves_all_weights_in_each_round_it_is_asked() -> None:
     privacy = conf_base(Privacy, epsilon=1.0, delta=1e-3, sampling="fixed_size", clients_per_round=3)
     people = Population(enrolled=15, training=12, test=3, source="declared")
-    server = {"weights": np.zeros(500)}
-    row = nodes.count_communication(server, people, conf_base(DpFedavg, rounds=10), privacy)
+    training = nodes.plan_dp_fedavg(conf_base(DpFedavg, rounds=10))
+    row = nodes.count_communication({"weights": np.zeros(500)}, people, training, privacy)
     assert (row.down_floats, row.up_floats, row.exchanges) == (500, 500, 2.5)

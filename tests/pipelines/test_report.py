@@ -30,4 +30,4 @@ def test_over_a_text_stands_its_class() -> None:
 
 def test_the_page_says_how_they_were_drawn() -> None:
     page = write_text_report(card(), pd.DataFrame({"text": ["one", "two"], "label": [None, None]}), {})
-    assert "2 of the 2,500 synthetic texts, drawn at random and not picked." in page
+    assert "2 of the 2,500 synthetic texts, drawn at random (seed 0) and not picked." in page

@@ -18,6 +18,7 @@ from fedtext.pipelines.sources.pipeline import described_text_pipeline, public_t
 from tests.corpora.published.forms import COUNT, MAKERS
 from tests.parameters import conf_base
 from tests.pipelines.conftest import configure
+from tests.refusals import refuses
 
 KIND = "questions that customers ask their bank"
 
@@ -95,5 +96,5 @@ def test_a_published_data_set_becomes_private_records(tmp_path: Path) -> None:
 def test_private_rows_are_not_shown_as_public(tmp_path: Path) -> None:
     path = str(MAKERS["banking77"](tmp_path))
     corpus = conf_base(Corpus, source="banking77", path=path, public_path=path)
-    with pytest.raises(ValueError, match=r"corpus\.public_path .* holds the private table's texts"):
+    with refuses("public-texts-are-private"):
         read_private_published(corpus, conf_base(Privacy, population=20))

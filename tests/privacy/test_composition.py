@@ -54,10 +54,12 @@ def test_no_price_without_a_mechanism_or_a_common_declaration() -> None:
     assert "different deltas" in other["reason"]
 
 
-def of_silos(*by: tuple[str, ...] | None, names: str = "ab", deal: str = "") -> dict[str, Any]:
+def of_silos(*by: tuple[str, ...] | None, names: str = "ab", rule: str = "") -> dict[str, Any]:
     parties = tuple(party(name, budget=100.0) for name in names)
     made = tuple(release(4.0, name="scores", round=t, parties=own) for t, own in enumerate(by))
-    return privacy_report(ledger(parties=parties, releases=made, epsilon=100.0).model_copy(update={"deal": deal}))
+    return privacy_report(
+        ledger(parties=parties, releases=made, epsilon=100.0).model_copy(update={"partition_rule": rule})
+    )
 
 
 def test_releases_of_other_parties_are_parallel_if_both_runs_divide_the_units_alike() -> None:
@@ -69,5 +71,5 @@ def test_releases_of_other_parties_are_parallel_if_both_runs_divide_the_units_al
     assert both(of_silos(("a",)), of_silos(("a", "b"))) == pytest.approx(two, rel=1e-6)
     assert both(of_silos(("a",)), of_silos(("b",), names="bc")) == pytest.approx(two, rel=1e-6)
     assert both(of_silos(("a",)), report()) == pytest.approx(two, rel=1e-6)
-    assert both(of_silos(("a",), deal="0"), of_silos(("b",), deal="0")) == pytest.approx(one, rel=1e-6)
-    assert both(of_silos(("a",), deal="0"), of_silos(("b",), deal="1")) == pytest.approx(two, rel=1e-6)
+    assert both(of_silos(("a",), rule="0"), of_silos(("b",), rule="0")) == pytest.approx(one, rel=1e-6)
+    assert both(of_silos(("a",), rule="0"), of_silos(("b",), rule="1")) == pytest.approx(two, rel=1e-6)

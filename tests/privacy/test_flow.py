@@ -380,7 +380,7 @@ def test_exact_figures_of_private_held_out_text_leave_where_somebody_asked_for_t
     assert found(DECLARED_UNITS, declared=EXACT) == []
     (refused,) = found(DECLARED_UNITS, declared=PRICED)
     assert rules([refused]) == {("unpriced", "measure", "scorecard")}
-    for named in ("'measure'", "'private_test_embeddings'", "'scorecard'", "'release'", "evaluation.priced=false"):
+    for named in ("'measure'", "'private_test_embeddings'", "'scorecard'", "'release'", "evaluation.dp=false"):
         assert named in str(refused)
     kept = node("keep", "private_test", "private_card", HELD_OUT)
     assert found([*DECLARED_UNITS, kept], declared=EXACT) == []

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.accounting import epsilon
-from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release, open_ledger
+from fedtext.privacy.ledger import Ledger, Release, open_ledger
 from fedtext.privacy.parties import Party, partition, spend_profiles
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 DELTA = 1e-5
 NAMES = ("a", "b", "c")
@@ -106,58 +106,55 @@ def test_strong_and_weak_silos_spend_as_much_as_their_own_releases_cost() -> Non
 def test_a_budget_is_a_party_s_own_and_the_refusal_names_it() -> None:
     run = ledger(parties=(party("a", "strong silo", budget=8.0), party("b", "weak silo", budget=1.0)))
     run = run.charge(release(1, 1.0, by=("a",)))
-    with pytest.raises(
-        BudgetExceeded,
-        match=r"budget of party 'b' \(weak silo\) is epsilon 1; 0 is spent; 'sum' of round 2 asks for 4\.\d+, which",
-    ) as refused:
+    with refuses("budget-exceeded", parameter="privacy.epsilon") as caught:
         run.charge(release(2, 1.0))
-    assert (refused.value.party, refused.value.budget, refused.value.spent) == ("b", 1.0, 0.0)
-    with pytest.raises(BudgetExceeded, match=r"'b' \(weak silo\)"):
+    assert (caught.value.party, caught.value.budget, caught.value.spent) == ("b", 1.0, 0.0)
+    with refuses("budget-exceeded") as caught:
         opened(*run.parties, planned=(release(1, 1.0, by=("a",)), release(2, 1.0)))
-    with pytest.raises(BudgetExceeded, match=r"'a' \(strong silo\) is epsilon 8; 4\.\d+ is spent") as refused:
+    assert caught.value.party == "b"
+    with refuses("budget-exceeded", parameter="privacy.epsilon") as caught:
         run.charge(release(2, 0.5, by=("a",)))
-    assert refused.value.total == pytest.approx(together(1.0, 0.5), rel=1e-9)
+    assert (caught.value.party, caught.value.budget) == ("a", 8.0)
+    assert caught.value.total == pytest.approx(together(1.0, 0.5), rel=1e-9)
 
 
 def test_a_ledger_without_parties_names_none() -> None:
-    with pytest.raises(BudgetExceeded, match="the privacy budget is epsilon 1; 0 is spent") as refused:
+    with refuses("budget-exceeded", parameter="privacy.epsilon") as caught:
         open_ledger(conf_base(Privacy, epsilon=1.0, delta=DELTA), 100, [release(1, 1.0)])
-    assert refused.value.party is None
+    assert caught.value.party is None
 
 
 def test_delta_is_held_against_each_party_s_units() -> None:
     opened(party("a", population=900), party("b", population=900), delta=1e-3)
-    with pytest.raises(
-        ValueError, match=r"delta is 0\.001 for 1000 training clients of party 'b' \(silo\): .* 1 / 1000"
-    ):
+    with refuses("delta-above-one-unit", parameter="privacy.delta", value=0.001):
         opened(party("a", population=900), party("b", population=1000), delta=1e-3)
 
 
 @pytest.mark.parametrize(
-    ("parties", "said"),
+    ("parties", "code"),
     [
-        ((party("a"), party("a")), "two parties have one name"),
-        ((party("a", budget=51.0),), "budget of epsilon 51, and the run declares 50"),
+        ((party("a"), party("a")), "party-named-twice"),
+        ((party("a", budget=51.0),), "party-budget-not-declared"),
     ],
 )
-def test_parties_that_cannot_be_are_refused(parties: tuple[Party, ...], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_parties_that_cannot_be_are_refused(parties: tuple[Party, ...], code: str) -> None:
+    with refuses(code):
         opened(*parties)
 
 
 def test_every_unit_has_one_party() -> None:
-    with pytest.raises(ValueError, match="population is 150, and the parties hold 200 units"):
+    with refuses("parties-do-not-add-up", parameter="population", value=150):
         open_ledger(
             conf_base(Privacy, epsilon=1.0, delta=DELTA), 150, [], parties=[party("a", budget=1), party("b", budget=1)]
         )
 
 
 def test_a_release_is_of_parties_that_the_ledger_knows() -> None:
-    with pytest.raises(ValueError, match="'sum' names the party 'd', which the ledger does not know"):
+    with refuses("release-names-unknown-party", value="d"):
         ledger().charge(release(by=("a", "d")))
-    with pytest.raises(ValueError, match="names the party 'a'"):
+    with refuses("release-names-unknown-party", value="a"):
         open_ledger(conf_base(Privacy, epsilon=1.0, delta=DELTA), 300, [release(by=("a",))])
-    with pytest.raises(ValidationError, match="at least 1 item"):
+    with refuses("unfit-value"):
         release(by=())
 
 
@@ -165,7 +162,7 @@ def test_parties_of_one_name_and_round_release_apart_and_none_twice() -> None:
     """Each silo trains by itself under one name; a joint release is another's again if they share a party."""
     run = ledger(release(1, by=("a",))).charge(release(1, by=("b",)))
     for again in (("a",), ("b", "c"), None):
-        with pytest.raises(ValueError, match="is in the ledger already"):
+        with refuses("release-repeated"):
             run.charge(release(1, by=again))
 
 
@@ -173,7 +170,7 @@ def test_a_plan_is_a_party_s_own() -> None:
     run = opened(*map(party, NAMES), planned=(release(1, by=("a",)), release(1, 5.0, by=("b",))))
     run = run.charge(release(1, by=("a",))).charge(release(1, 5.0, by=("b",)))
     assert len(run.releases) == 2
-    with pytest.raises(ValueError, match="is not what the ledger was opened for"):
+    with refuses("release-not-planned"):
         run.charge(release(1, by=("c",)))
 
 
@@ -185,14 +182,14 @@ def test_the_order_of_names_is_no_difference() -> None:
     assert release(by=("b", "a", "b")) == release(by=("a", "b"))
     assert partition(map(party, "ab")) == partition(map(party, "ba")) != partition(map(party, "abc"))
     assert partition([party('a", "b')]) != partition([party("a"), party("b")])
-    assert partition([]) == partition([], "deal") == ""
+    assert partition([]) == partition([], "rule") == ""
 
 
 def test_parties_of_the_same_names_in_another_deal_hold_other_units() -> None:
     run = ledger(release(1, by=("a",)))
-    dealt = run.model_copy(update={"deal": "seed 1"})
-    assert len({run.partition, dealt.partition, run.model_copy(update={"deal": "seed 2"}).partition}) == 3
-    assert Ledger.model_validate_json(dealt.model_dump_json()) == dealt
+    other = run.model_copy(update={"partition_rule": "seed 1"})
+    assert len({run.partition, other.partition, run.model_copy(update={"partition_rule": "seed 2"}).partition}) == 3
+    assert Ledger.model_validate_json(other.model_dump_json()) == other
     assert "deal" not in run.model_dump_json()
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from fedtext.privacy.pca import main_directions, second_moment, triangle_size, upper_triangles
-from fedtext.system.errors import InputError
+from tests.refusals import refuses
 
 ROWS = arrays(np.float64, (2, 5), elements=st.floats(-3, 3))
 
@@ -36,5 +36,5 @@ def test_the_matrix_comes_back() -> None:
 def test_main_directions_are_orthonormal_the_largest_first_and_of_one_sign() -> None:
     found = main_directions(np.diag([1.0, 9.0, 4.0]), 2)
     assert found == pytest.approx(np.array([[0, 0], [1, 0], [0, 1]], dtype=float))
-    with pytest.raises(InputError, match="4 directions of 3 dimensions"):
+    with refuses("too-many-directions", value=4):
         main_directions(np.eye(3), 4)

@@ -9,8 +9,8 @@ import pytest
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.calibration import noise_multiplier
 from fedtext.privacy.plan import accounted_rate, accounted_sampling, planned_multiplier, sampling_rate
-from fedtext.system.errors import InputError
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 
 def privacy(**changes: Any) -> Privacy:
@@ -25,7 +25,7 @@ def test_the_multiplier_is_calibrated_to_all_releases_or_declared() -> None:
 def test_published_noise_without_a_formula_wants_the_multiplier_that_the_paper_prints() -> None:
     """Exact noise in its place would stand in the report as the paper's."""
     assert planned_multiplier(privacy(calibration="published", noise_multiplier=19.3), 500, 5) == 19.3
-    with pytest.raises(InputError, match=r"calibration is published.*privacy\.noise_multiplier.*exact"):
+    with refuses("no-published-calibration", parameter="privacy.calibration", value="published"):
         planned_multiplier(privacy(calibration="published"), 500, 5)
 
 
@@ -38,13 +38,20 @@ def test_the_rate_is_the_share_of_units_asked(declared: dict[str, Any], rate: fl
 
 
 def test_more_units_than_there_are_cannot_be_asked() -> None:
-    with pytest.raises(ValueError, match="clients_per_round is 501, but there are 500 clients"):
+    with refuses("clients-per-round-above-population", parameter="privacy.clients_per_round", value=501):
         sampling_rate(privacy(sampling="fixed_size", clients_per_round=501), 500)
 
 
-@pytest.mark.parametrize("declared", [{"sampling": "poisson"}, {"sampling": "fixed_size"}, {"clients_per_round": 50}])
-def test_sampling_and_its_size_are_declared_together(declared: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"clients_per_round is (not set|50).*sampling"):
+@pytest.mark.parametrize(
+    ("declared", "code"),
+    [
+        ({"sampling": "poisson"}, "clients-per-round-not-set"),
+        ({"sampling": "fixed_size"}, "clients-per-round-not-set"),
+        ({"clients_per_round": 50}, "clients-per-round-of-all"),
+    ],
+)
+def test_sampling_and_its_size_are_declared_together(declared: dict[str, Any], code: str) -> None:
+    with refuses(code, parameter="privacy.clients_per_round"):
         privacy(**declared)
 
 

@@ -141,7 +141,7 @@ def test_what_the_noise_of_a_papers_formula_spends_stands_beside_what_it_was_mea
 def test_phases_that_a_paper_adds_up_stand_beside_the_exact_price_of_each_kind_of_party() -> None:
     """Flexible participation on Yelp: 6 and 2 at half of delta each; the weak silo's 8 is 6.282."""
     held = (party("a", "strong silo", 15_000, 8.0), party("b", "weak silo", 15_000, 8.0))
-    trained: dict[str, Any] = {"sampling": "poisson", "rate": 256 / 15_000, "steps": 10_000, "secret_draw": True}
+    trained: dict[str, Any] = {"sampling": "poisson", "rate": 256 / 15_000, "steps": 10_000, "secret_sample": True}
     made = (
         release(1.537, name="train", parties=("a",), **trained),
         release(2.1047, name="profile"),
@@ -192,19 +192,19 @@ ALONE = "exact discrete Gaussian, by the party itself, grid step 2^-12"
 def silos(aggregation: str, *more: Release, **declared: Any) -> Ledger:
     """Ten silos count, and the first trains alone by secret draws."""
     held = tuple(party(f"silo {k}", "silo", 400, 50.0) for k in range(10))
-    drawn: dict[str, Any] = {"sampling": "poisson", "rate": 0.1, "steps": 4, "secret_draw": True}
+    drawn: dict[str, Any] = {"sampling": "poisson", "rate": 0.1, "steps": 4, "secret_sample": True}
     trained = release(2.0, name="train", mechanism=ALONE, parties=("silo 0",), **drawn)
     made = (trained, release(9.0, name="profile"), *more)
     return small_ledger(parties=held, releases=made, epsilon=50.0, **{"aggregation": aggregation, **declared})
 
 
 @pytest.mark.parametrize("aggregation", ["secure", "local", "trusted"])
-def test_what_a_party_answers_alone_is_seen_and_its_secret_draw_is_counted(aggregation: str) -> None:
+def test_what_a_party_answers_alone_is_seen_and_its_secret_sample_is_counted(aggregation: str) -> None:
     run = silos(aggregation)
     said = assumptions(run)
     assert any(line.startswith("'train': one party answers alone") and "whose it is" in line for line in said)
     assert any("knows which units were drawn" in line for line in said), "the draw makes it cheaper"
-    watched = run.releases[0].model_copy(update={"secret_draw": False})
+    watched = run.releases[0].model_copy(update={"secret_sample": False})
     priced = run.model_copy(update={"releases": (watched, run.releases[1])})
     assert (priced.epsilon() > run.epsilon()) is (aggregation == "local")
     assert any("knows which units" in line for line in assumptions(priced)) is (aggregation != "local")

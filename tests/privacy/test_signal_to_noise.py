@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from fedtext.algorithms import dp_fedavg, dp_ftrl, dp_sgd_generation
+from fedtext.algorithms import dp_sgd_generation
+from fedtext.algorithms.dp_fedavg import FederatedAveraging
+from fedtext.algorithms.dp_ftrl import FollowTheRegularizedLeader, chosen_factorisation
 from fedtext.algorithms.pe import plan as pe
 from fedtext.algorithms.popri import plan as popri
 from fedtext.federation.mechanism import opened_ledger
@@ -37,12 +39,13 @@ def votes(clients: int, privacy: Privacy) -> Ledger:
 
 
 def averaging(clients: int, privacy: Privacy) -> Ledger:
-    return dp_fedavg.planned_ledger(clients, conf_base(DpFedavg), privacy, dim=10_000)
+    return FederatedAveraging(conf_base(DpFedavg)).planned_ledger(clients, privacy, dim=10_000)
 
 
 def correlated(clients: int, privacy: Privacy) -> Ledger:
     params = conf_base(DpFtrl)
-    return dp_ftrl.planned_ledger(clients, params, privacy, dp_ftrl.chosen_factorisation(params), dim=10_000)
+    training = FollowTheRegularizedLeader(params, chosen_factorisation(params))
+    return training.planned_ledger(clients, privacy, dim=10_000)
 
 
 def ratio(ledger: Ledger) -> float:

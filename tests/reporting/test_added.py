@@ -53,9 +53,9 @@ def test_a_run_below_its_control_brought_nothing() -> None:
     assert "the private text brought nothing (-" in added_sentence(accuracy(synthetic=0.10))
 
 
-def test_a_share_within_its_interval_is_not_told_apart_from_none() -> None:
-    assert ", not told apart from none)" in added_sentence(accuracy(synthetic=0.116))
-    assert "told apart" not in added_sentence(accuracy(synthetic=0.16))
+def test_a_share_whose_interval_holds_zero_may_be_nothing() -> None:
+    assert ", which may be nothing)" in added_sentence(accuracy(synthetic=0.116))
+    assert "may be" not in added_sentence(accuracy(synthetic=0.16))
 
 
 def test_without_a_private_control_nothing_is_said() -> None:

@@ -105,7 +105,7 @@ def released_distances() -> Distribution:
     return Distribution(rounds=(curve,), sets=rows, floor=released.floor(cloud(300, 3)))
 
 
-def test_a_priced_evaluation_s_report_has_no_fid_and_says_what_test_clients_are_promised() -> None:
+def test_a_dp_evaluation_s_report_has_no_fid_and_says_what_test_clients_are_promised() -> None:
     made = card(distribution=released_distances(), terms=Terms(tested=TESTED))
     json.dumps(made, allow_nan=False)
     assert made["distribution"]["bias"] is None
@@ -121,9 +121,9 @@ def test_a_priced_evaluation_s_report_has_no_fid_and_says_what_test_clients_are_
 def test_terms_come_from_what_was_declared_and_reported() -> None:
     table = conf_base(Corpus, source="table", path="x.csv")
     private = conf_base(Privacy, epsilon=1.0, delta=1e-5)
-    priced = Terms.of(table, conf_base(Evaluation), private, {**report(), "epsilon": 0.5})
-    assert priced.tested == TESTED.model_copy(update={"units": 1000})
-    assert not priced.private_control
+    released = Terms.of(table, conf_base(Evaluation), private, {**report(), "epsilon": 0.5})
+    assert released.tested == TESTED.model_copy(update={"units": 1000})
+    assert not released.private_control
     assert Terms.of(conf_base(Corpus), conf_base(Evaluation), private) == Terms(
         private_control=True, aggregation="secure"
     )

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from fedtext.system.errors import UnreadableFileError
 from fedtext.system.locks import LockHeldError, locked
+from tests.refusals import refuses
 
 HOLDER = """
 import sys, time
@@ -51,7 +51,7 @@ def held(file: Path, program: str = HOLDER) -> Iterator[subprocess.Popen[str]]:
 def test_who_does_not_wait_is_told_at_once_until_the_holder_is_killed(tmp_path: Path, program: str) -> None:
     file = tmp_path / "lock"
     with held(file, program) as process:
-        with pytest.raises(LockHeldError, match="lock is locked by another process"):
+        with refuses("locked"):
             locked(file, wait=False)
         process.kill()
         process.wait()
@@ -105,5 +105,5 @@ def test_a_file_system_without_locks_is_named(tmp_path: Path, monkeypatch: pytes
         raise OSError(errno.ENOSYS, "Function not implemented")
 
     monkeypatch.setattr(fcntl, "flock", none)
-    with pytest.raises(UnreadableFileError, match=r"file system of .*lock has no locks: choose a folder on another"):
+    with refuses("no-file-locks"):
         locked(tmp_path / "lock", wait=False)

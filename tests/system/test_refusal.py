@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.seeding import stream
+from fedtext.system.errors import InputError
 from fedtext.system.refusal import CONSTANTS, explanation, parameter_faults, parameters_refusal, unknown_parameter
 from fedtext.voting.selection import herd
 from fedtext.wiring.conf_files import deep_merge
@@ -33,16 +34,19 @@ def test_what_this_package_raises_explains_itself(tmp_path: Path) -> None:
     from fedtext.params.corpus import Corpus
 
     error = caught(read_table, conf_base(Corpus, source="table", path=str(tmp_path / "mine.csv")))
-    assert "mine.csv is not a file" in str(explanation(error, ROOT))
+    told = explanation(error, ROOT)
+    assert told is not None
+    assert str(told) == str(error)
+    assert (told.code, told.parameter, told.value) == ("missing-table", "corpus.path", str(tmp_path / "mine.csv"))
 
 
 def test_a_sentence_that_a_library_has_wrapped_is_still_found(tmp_path: Path) -> None:
     from fedtext.datasets.models import LanguageModelDataset
 
     error = caught(LanguageModelDataset(source=str(tmp_path / "gone")).exists)
-    said = str(explanation(error, ROOT))
-    assert said.startswith("language model")
-    assert "is not a directory here" in said
+    told = explanation(error, ROOT)
+    assert told is not None
+    assert (told.code, told.value) == ("no-model-directory", str(tmp_path / "gone"))
 
 
 def test_a_library_error_is_not_shortened() -> None:
@@ -62,9 +66,17 @@ def test_a_library_error_is_not_shortened() -> None:
 def test_a_full_disk_is_named_whoever_met_it(error: Exception) -> None:
     wrapped = RuntimeError("Failed while saving data")
     wrapped.__cause__ = error
-    said = str(explanation(wrapped, ROOT))
-    assert "/some/data is full" in said
-    assert "Free some space" in said
+    told = explanation(wrapped, ROOT)
+    assert told is not None
+    assert (told.code, told.parameter, told.value) == ("disk-of-data-root-full", "data_root", "/some/data")
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EROFS])
+def test_a_place_in_the_data_root_that_is_another_user_s_is_named(number: int) -> None:
+    told = explanation(OSError(number, "Permission denied", "/some/data/.fedtext/lock"), ROOT)
+    assert told is not None
+    assert (told.code, told.value) == ("data-root-closed", "/some/data/.fedtext/lock")
+    assert explanation(OSError(number, "Permission denied", "/some/where/else"), ROOT) is None
 
 
 def test_parameter_faults_are_sentences_with_full_names() -> None:
@@ -74,14 +86,19 @@ def test_parameter_faults_are_sentences_with_full_names() -> None:
         "popri": conf_base(Popri, small).model_dump() | {"responses": 3, "round": 3},
     }
     faults = parameter_faults(parameters, {"privacy": Privacy, "popri": Popri, "data_root": str})
-    assert faults == [
+    assert [(fault.code, fault.parameter, fault.value) for fault in faults] == [
+        ("unknown-choice", "privacy.adjacency", "add"),
+        ("unfit-value", "privacy.epsilon", 0),
+        ("unknown-parameter", "popri.round", None),
+    ]
+    assert list(map(str, faults)) == [
         "privacy.adjacency is 'add': choose one of add_remove, replace_one, zero_out",
         "privacy.epsilon is 0: input should be greater than 0",
         "popri.round is no parameter of popri: did you mean 'rounds'?",
     ]
     del parameters["popri"]["round"]
     (fault,) = parameter_faults(parameters, {"popri": Popri})
-    assert fault.startswith("popri.rejected_rank is 4 but popri.responses is 3")
+    assert (fault.code, fault.parameter, fault.value) == ("rejected-rank-above-responses", "popri.rejected_rank", 4)
 
 
 @pytest.mark.parametrize(
@@ -94,8 +111,8 @@ def test_parameter_faults_are_sentences_with_full_names() -> None:
     ],
 )
 def test_a_parameter_without_its_group_is_not_taken_for_a_misspelt_group(given: str, meant: str) -> None:
-    assert f"'{meant}'" in unknown_parameter(given, parameters())
-    assert "did you mean 'popri'?" in unknown_parameter("popry", parameters())
+    assert f"'{meant}'" in str(unknown_parameter(given, parameters()))
+    assert "'popri'" in str(unknown_parameter("popry", parameters()))
 
 
 @pytest.mark.parametrize(("name", "place"), CONSTANTS.items())
@@ -106,20 +123,38 @@ def test_a_parameter_that_became_a_constant_says_where_it_is(name: str, place: s
     kind = next(kind for kind, home in HOMES.items() if home == group)
     given = reduce(lambda inner, key: {key: inner}, reversed(name.split(".")), cast("Any", 1))
     (fault,) = parameter_faults(deep_merge(parameters(), given), {group: kind})
-    assert fault == f"{name} is no parameter: it is a constant now, {place}; leave it out"
+    assert (fault.code, fault.parameter) == ("parameter-became-constant", name)
+    assert place in str(fault)
 
 
 def test_a_nested_parameter_is_found_by_its_dotted_name() -> None:
     class Size(BaseModel):
         width: int
 
-    assert parameter_faults({"a": {"b": {}}}, {"a.b": Size}) == ["a.b.width is not set: give it a value"]
+    (fault,) = parameter_faults({"a": {"b": {}}}, {"a.b": Size})
+    assert (fault.code, fault.parameter) == ("parameter-not-set", "a.b.width")
+
+
+def misspelt(group: str) -> InputError:
+    name = f"{group}.prompt"
+    return InputError(f"{name} is 'lists': did you mean 'list'?", code="unknown-choice", parameter=name, value="lists")
 
 
 def test_one_value_of_many_places_is_told_once() -> None:
-    faults = [f"{group}.prompt is 'lists': did you mean 'list'?" for group in "abcde"]
-    told = str(parameters_refusal([*faults, "popri.rounds is 0: from 1 to 200"]))
-    assert told.count("did you mean 'list'?") == 1
-    assert "a.prompt (as 4 other parameters) is 'lists'" in told
-    assert "popri.rounds is 0" in told
+    faults = [misspelt(group) for group in "abcde"]
+    other = InputError("popri.rounds is 0: from 1 to 200", code="unfit-value", parameter="popri.rounds", value=0)
+    told = parameters_refusal([*faults, other])
+    assert str(told).count("did you mean 'list'?") == 1
+    assert "a.prompt (as 4 other parameters) is 'lists'" in str(told)
+    assert [(fault.code, fault.parameter) for fault in told.faults] == [
+        ("unknown-choice", "a.prompt"),
+        ("unfit-value", "popri.rounds"),
+    ]
     assert str(parameters_refusal(faults[:3])).count("did you mean") == 3
+
+
+def test_the_refusal_of_one_fault_is_that_fault() -> None:
+    (fault,) = faults = [misspelt("a")]
+    told = parameters_refusal(faults)
+    assert str(told) == str(fault)
+    assert (told.code, told.parameter, told.value, told.faults) == (fault.code, fault.parameter, fault.value, ())

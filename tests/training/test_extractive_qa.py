@@ -15,6 +15,7 @@ from fedtext.models.encoder import Encoder, load_encoder
 from fedtext.params.evaluation import Questions
 from fedtext.training.extractive_qa import likeliest, train_extractive_qa
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 NAMES = ["Anna", "Boris", "Clara", "David", "Emma", "Felix", "Greta", "Henry"]
 PLACES = ["Lisbon", "Oslo", "Vienna", "Cairo", "Lima", "Dublin", "Tokyo", "Prague"]
@@ -75,7 +76,7 @@ def test_answers_are_spans_of_a_passage_and_what_was_cut_off_teaches_nothing(enc
 
 
 def test_no_exercise_is_an_error(encoder: Encoder) -> None:
-    with pytest.raises(ValueError, match="no exercises to learn from"):
+    with refuses("no-exercises"):
         train_extractive_qa(encoder, [], conf_base(Questions), seed=1, label="texts")
 
 

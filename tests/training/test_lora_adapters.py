@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 from peft import PeftModel
 
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.training import Lora
-from fedtext.system.errors import InputError
 from fedtext.training.lora import (
     adapter_weights,
     initial_adapter,
@@ -22,6 +20,7 @@ from fedtext.training.lora import (
     trained_of_weights,
 )
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -92,5 +91,5 @@ def test_a_stack_changes_the_base_as_one_adapter_after_the_other(llama: Any, tmp
 
 def test_adapters_that_do_not_fit_are_not_stacked(llama: Any) -> None:
     other = initial_adapter(llama, conf_base(Lora, rank=2, alpha=2), seed=1)
-    with pytest.raises(InputError, match="alpha / rank"):
+    with refuses("adapters-do-not-match"):
         stacked(moved(llama, 1), other)

@@ -10,10 +10,10 @@ import torch
 from fedtext.generation.dialogue import Dialogue
 from fedtext.generation.generators.local import LocalGenerator
 from fedtext.params.training import PairTokens
-from fedtext.system.errors import InputError
 from fedtext.training.client_gradients import as_unscored
 from fedtext.training.local_steps import NO_TOKEN
 from fedtext.training.preference_pairs import pair_log_probs, pair_rows, validate_pair_width
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.usefixtures("in_float32")
 GENERATOR = LocalGenerator("bundled:generator")
@@ -65,5 +65,5 @@ def test_log_probabilities_are_those_of_the_answers_tokens() -> None:
 
 
 def test_a_pair_that_is_too_long_for_the_generator_is_refused() -> None:
-    with pytest.raises(InputError, match=r"lower dp_ft\.tokens\.prompt"):
+    with refuses("prompt-and-answer-too-long", parameter="dp_ft.tokens"):
         validate_pair_width(GENERATOR, PairTokens(prompt=10_000, answer=8), "dp_ft.tokens")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import pytest
 import torch
@@ -100,6 +101,16 @@ def test_no_bit_of_a_unit_depends_on_its_company(llama: InMemory, lora: bool) ->
     order = np.argsort(-unit, kind="stable")
     turned = found(model, tokens[order], unit[order])
     assert all(turned[code].tobytes() == row.tobytes() for code, row in together.items())
+
+
+def test_it_travels_to_a_worker_and_gives_the_same_bits(llama: InMemory) -> None:
+    tokens, unit = rows(), np.arange(7, dtype=np.int64) % 3
+    model = adapted(llama, lora=True)
+    own = UnitGradients(model, 3)
+    sent = cloudpickle.loads(cloudpickle.dumps(own))
+    here, there = (list(one.of(adapter_weights(model), tokens, unit)) for one in (own, sent))
+    assert [block.unit.tolist() for block in here] == [block.unit.tolist() for block in there]
+    assert [block.rows.tobytes() for block in here] == [block.rows.tobytes() for block in there]
 
 
 def test_nobody_sends_nothing(llama: InMemory) -> None:

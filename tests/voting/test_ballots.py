@@ -25,8 +25,12 @@ from fedtext.voting.ballots import (
 )
 from fedtext.voting.tally import Ballot, Candidates, joint_ballots
 from fedtext.voting.witness import random_features
+from tests.refusals import refuses
 from tests.voting.examples import Federation, cosine_ballots, federation, nearest_ballots, unit
 from tests.voting.oracles import summed_scores
+
+# What a type or a shape in a signature forbids; our own check says it where types are not checked.
+OF_ANOTHER_TYPE = pytest.raises((ValueError, TypeError))
 
 CENTRES = ("none", "all", "prompt")
 seeds = st.integers(0, 2**32 - 1)
@@ -131,19 +135,19 @@ def test_a_nearly_orthogonal_ballot_does_not_escape_the_clip_in_single_precision
 
 
 @pytest.mark.parametrize(
-    ("kwargs", "message"),
+    ("kwargs", "expected"),
     [
-        ({"centre": "prompt"}, "responses_per_prompt is None"),
-        ({"centre": "prompt", "responses_per_prompt": 7}, "40 candidates do not divide into prompts of 7"),
-        ({"centre": "median"}, "centre"),
-        ({"clip_norm": 0.0}, "clip_norm"),
+        ({"centre": "prompt"}, refuses("responses-not-stated")),
+        ({"centre": "prompt", "responses_per_prompt": 7}, refuses("incomplete-prompts")),
+        ({"centre": "median"}, OF_ANOTHER_TYPE),
+        ({"clip_norm": 0.0}, refuses("clip-norm-out-of-range")),
     ],
 )
-def test_impossible_demands_are_named(kwargs, message):
+def test_impossible_demands_are_named(kwargs, expected):
     data = federation(9)
-    with pytest.raises((ValueError, TypeError), match=message):
+    with expected:
         summed_scores(means_of(data), data.candidates, **kwargs)
-    with pytest.raises((ValueError, TypeError), match=message):
+    with expected:
         list(score_blocks(means_of(data), data.candidates, **kwargs))
 
 
@@ -153,13 +157,13 @@ def test_values_that_are_not_finite_are_refused(value):
     means = means_of(data).copy()
     broken_candidates, broken_samples = data.candidates.copy(), data.embeddings.copy()
     means[5, 2] = broken_candidates[7, 1] = broken_samples[3, 0] = value
-    with pytest.raises(ValueError, match="client_means holds NaN or infinite values in 1 rows, first row 5"):
+    with refuses("embeddings-not-finite", parameter="client_means"):
         summed_scores(means, data.candidates)
-    with pytest.raises(ValueError, match="candidates holds NaN or infinite values in 1 rows, first row 7"):
+    with refuses("embeddings-not-finite", parameter="candidates"):
         summed_scores(means_of(data), broken_candidates)
-    with pytest.raises(ValueError, match="embeddings holds NaN or infinite values in 1 rows, first row 3"):
+    with refuses("embeddings-not-finite", parameter="embeddings"):
         client_means(broken_samples, data.client_index, data.n_clients)
-    with pytest.raises(ValueError, match="embeddings holds NaN or infinite values in 1 rows, first row 3"):
+    with refuses("embeddings-not-finite", parameter="embeddings"):
         list(nearest_histogram_blocks(broken_samples, data.client_index, data.n_clients, data.candidates))
 
 
@@ -207,16 +211,16 @@ def test_no_clients_at_all():
 
 
 @pytest.mark.parametrize(
-    ("index", "clients", "message"),
+    ("index", "clients", "expected"),
     [
-        (np.array([0, 1]), None, "n_clients is None"),
-        (np.array([0]), 2, "client_index"),  # a TypeError where shapes are checked at the call
-        (np.array([0, 2]), 2, "from 0 to 2: keep it in 0..1"),
-        (np.array([-1, 0]), 2, "from -1 to 0"),
+        (np.array([0, 1]), None, refuses("clients-not-counted")),
+        (np.array([0]), 2, OF_ANOTHER_TYPE),
+        (np.array([0, 2]), 2, refuses("client-index-out-of-range")),
+        (np.array([-1, 0]), 2, refuses("client-index-out-of-range")),
     ],
 )
-def test_a_wrong_client_index_is_refused(index, clients, message):
-    with pytest.raises((ValueError, TypeError), match=message):
+def test_a_wrong_client_index_is_refused(index, clients, expected):
+    with expected:
         client_means(np.eye(2), index, clients)
 
 
@@ -258,7 +262,7 @@ def test_unit_record_histograms_are_one_vote_each():
 
 
 def test_a_vote_needs_candidates():
-    with pytest.raises(ValueError, match="no candidates"):
+    with refuses("no-candidates"):
         summed_histogram(np.eye(2), None, None, np.zeros((0, 2)))
 
 
@@ -371,7 +375,7 @@ def test_the_sensitivity_bound_is_reached():
 
 @pytest.mark.parametrize("score", [summed_scores, lambda *rows: list(score_blocks(*rows))])
 def test_embeddings_of_two_encoders_are_refused(score: Callable[..., object]) -> None:
-    with pytest.raises((ValueError, TypeError), match=r"3 dimensions, candidates 4|dim=3"):  # ours, or a shape check
+    with OF_ANOTHER_TYPE:
         score(np.ones((2, 3)), np.ones((5, 4)))
 
 
@@ -492,12 +496,12 @@ def test_a_client_s_ballot_is_the_sum_of_its_records() -> None:
 def test_what_nobody_can_vote_on_and_what_is_broken_is_refused() -> None:
     samples, texts = records(1)
     who = samples.unit
-    with pytest.raises(ValueError, match="0 candidates of 5 dimensions"):
+    with refuses("no-common-dimensions"):
         next(top_q_blocks(samples.features, who, 9, texts.embeddings[:0], votes=3))
-    with pytest.raises(ValueError, match=r"samples of 5: .*one encoder"):
+    with refuses("no-common-dimensions"):
         next(top_q_blocks(samples.features, who, 9, texts.embeddings[:, :3], votes=3))
     broken = samples.features.copy()
     broken[0, 0] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
+    with refuses("embeddings-not-finite"):
         next(top_q_blocks(broken, who, 9, texts.embeddings, votes=3))
     assert next(top_q_blocks(samples.features[:0], who[:0], 2, texts.embeddings, votes=3)).tolist() == [[0.0] * 17] * 2

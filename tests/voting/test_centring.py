@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fedtext.voting.centring import centred, prompt_count, require_finite
+from tests.refusals import refuses
 
 
 def rows(n: int = 6, dim: int = 3) -> np.ndarray:
@@ -41,13 +42,13 @@ def test_no_candidates():
 
 @pytest.mark.parametrize("responses", [None, 0, -2])
 def test_a_missing_number_of_responses_is_named(responses):
-    with pytest.raises(ValueError, match=f"responses_per_prompt is {responses}"):
+    with refuses("responses-not-stated", parameter="responses_per_prompt", value=responses):
         prompt_count(10, responses)
 
 
 def test_the_first_broken_row_is_named():
     x = rows()
     x[4, 1] = x[5, 0] = np.nan
-    with pytest.raises(ValueError, match="x holds NaN or infinite values in 2 rows, first row 4"):
+    with refuses("embeddings-not-finite", parameter="x"):
         require_finite("x", x)
     require_finite("x", rows())

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from fedtext.voting.choice import choose_pairs
+from tests.refusals import refuses
 
 
 def test_first_against_the_rank():
@@ -40,23 +41,23 @@ def test_nothing_valid_gives_no_pair():
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_broken_scores_are_refused_unless_they_are_ignored(value):
     scores = np.array([1.0, value, 3.0, 4.0])
-    with pytest.raises(ValueError, match="1 scores are NaN or infinite, first at candidate 1"):
+    with refuses("scores-not-finite", value=1):
         choose_pairs(scores, 2, 2)
     chosen, rejected = choose_pairs(scores, 4, 3, np.array([True, False, True, True]))
     assert (chosen.tolist(), rejected.tolist()) == ([3], [0])
 
 
 @pytest.mark.parametrize(
-    ("n", "responses", "rank", "message"),
+    ("n", "responses", "rank", "code"),
     [
-        (7, 3, 2, "7 candidates do not divide into prompts of 3"),
-        (6, 3, 1, "rejected_rank is 1 of 3"),
-        (6, 3, 4, "rejected_rank is 4 of 3"),
-        (6, 0, 2, "responses_per_prompt is 0"),
+        (7, 3, 2, "incomplete-prompts"),
+        (6, 3, 1, "rejected-rank-out-of-range"),
+        (6, 3, 4, "rejected-rank-out-of-range"),
+        (6, 0, 2, "responses-not-stated"),
     ],
 )
-def test_impossible_ranks_are_named(n, responses, rank, message):
-    with pytest.raises(ValueError, match=message):
+def test_impossible_ranks_are_named(n, responses, rank, code):
+    with refuses(code):
         choose_pairs(np.zeros(n), responses, rank)
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from fedtext.voting.ballots import client_means
 from fedtext.voting.projection import project_scores
+from tests.refusals import refuses
 from tests.voting.examples import federation, unit
 from tests.voting.oracles import summed_scores
 
@@ -52,5 +53,5 @@ def test_directions_absent_from_the_candidates_are_dropped():
 
 
 def test_broken_scores_are_refused():
-    with pytest.raises(ValueError, match="noisy_scores holds NaN"):
+    with refuses("embeddings-not-finite", parameter="noisy_scores"):
         project_scores(np.array([0.0, np.nan]), np.eye(2))

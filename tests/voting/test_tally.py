@@ -20,6 +20,7 @@ from fedtext.privacy.noise import new_noise_key
 from fedtext.voting.ballots import client_means, nearest_histogram_blocks, score_blocks
 from fedtext.voting.tally import UNCLIPPED, Ballot, BallotFunction, Candidates, joint_ballots, noised_tally
 from tests.parameters import conf_base
+from tests.refusals import refuses
 from tests.voting.examples import unit
 
 CAST = partial(nearest_histogram_blocks, clip_norm=UNCLIPPED, block=3)
@@ -143,5 +144,5 @@ def test_parts_share_one_clip_one_charge_and_one_name_and_are_read_back_by_name(
 def test_a_broken_candidate_is_named() -> None:
     texts = np.eye(5)
     texts[2, 2] = np.nan
-    with pytest.raises(ValueError, match="candidates holds NaN"):
+    with refuses("embeddings-not-finite", parameter="candidates"):
         list(joint_ballots(held(1, 1), on(texts), VOTE))

@@ -84,6 +84,16 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ToyProject]
     ProjectConfigLoader.active = None
 
 
+@pytest.fixture
+def tracked(toy: ToyProject) -> Any:
+    """The toy project with kedro-mlflow's hooks on."""
+    pytest.importorskip("kedro_mlflow")
+    before = settings.DISABLE_HOOKS_FOR_PLUGINS
+    settings.set("DISABLE_HOOKS_FOR_PLUGINS", ("kedro-viz",))
+    yield toy
+    settings.set("DISABLE_HOOKS_FOR_PLUGINS", before)
+
+
 def complete(parameters: Path) -> None:
     """Adds to the file what the real conf/base has below the groups that the toy shares with it."""
     given = yaml.safe_load(parameters.read_text())

@@ -12,10 +12,10 @@ import pytest
 from kedro.framework.project import pipelines
 
 from fedtext.params.corpus import Corpus
-from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import ProjectConfigLoader, active_data_root, active_parameters, privacy_class
 from fedtext.wiring.hooks import preflight
 from fedtext.wiring.pipeline_settings import Settings
+from tests.refusals import refuses
 from tests.wiring.conftest import ToyProject
 
 
@@ -72,7 +72,7 @@ def test_the_data_root_is_absolute_and_follows_params(toy: ToyProject, tmp_path:
 
 def test_a_given_data_root_is_not_empty(toy: ToyProject) -> None:
     for empty in (None, ""):  # `--params data_root=$UNSET`
-        with pytest.raises(RunRefusedError, match="data_root is empty"):
+        with refuses("data-root-empty"):
             toy.run(data_root=empty)
     assert not toy.data.exists()
 
@@ -84,7 +84,7 @@ def test_a_relative_data_root_starts_at_the_project_wherever_conf_is(toy: ToyPro
 
 def test_a_group_of_parameters_is_not_one_value(toy: ToyProject) -> None:
     settings = Settings(loader(toy.path, toy=3))
-    with pytest.raises(ValueError, match=r"toy is 3, but .*toy\.NAME=VALUE"):
+    with refuses("group-given-a-value", parameter="toy", value=3):
         settings.group("toy")
 
 
@@ -219,7 +219,7 @@ def test_how_texts_are_drawn_follows_how_they_are_asked_for(
 def test_openings_are_those_of_every_sampler(given: Any, openings: list[str] | None) -> None:
     read = loader(Path(__file__).parents[2], None, corpus={"source": "table", "openings": given})
     if openings is None:
-        with pytest.raises(RunRefusedError, match=r"corpus\.openings is '': give the first words of texts"):
+        with refuses("no-opening", value=""):
             _ = read["parameters"]
         return
     found = read["parameters"]
@@ -247,5 +247,5 @@ def test_a_group_that_no_pipeline_of_the_run_asks_for_is_a_group(monkeypatch: py
     assert {"annotation", "popri", "compare", "claims"} <= tables.groups
     seeded = [group for group, values in tables["parameters"].items() if isinstance(values, dict) and "seed" in values]
     preflight.check_names({group: {"seed": 1} for group in seeded})
-    with pytest.raises(RunRefusedError, match="anotation is no parameter: did you mean 'annotation'"):
+    with refuses("unknown-parameter", parameter="anotation"):
         preflight.check_names({"anotation": {"seed": 1}})

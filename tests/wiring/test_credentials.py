@@ -13,6 +13,7 @@ from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import ProjectConfigLoader
 from fedtext.wiring.guard.catalog import catalog_resolver, entry
 from tests.contracts.graphs import check_pipeline, check_registered_pipelines
+from tests.refusals import refuses
 from tests.wiring.conftest import ToyProject
 
 SECRET = "hunter2-which-nobody-may-read"
@@ -93,5 +94,6 @@ def test_credentials_of_conf_local_hold_in_every_environment(toy: ToyProject, da
     toy.run(env="paper")
     assert (toy.data / "08_reporting" / "toy.json").is_file()
     (toy.path / "conf" / "local" / "credentials.yml").unlink()
-    with pytest.raises(RunRefusedError, match=r"notes of 'private_notes'.*conf/local/credentials\.yml"):
+    with refuses("credentials-missing") as caught:
         toy.run(env="paper")
+    assert all(name in str(caught.value) for name in ("'private_notes'", "conf/local/credentials.yml"))

@@ -317,7 +317,8 @@ VALUES = [
     ("dp_ftrl.noise=banden", "dp_ftrl.noise is 'banden'", "did you mean 'banded'?"),
     ("dp_fedavg.server.method=adm", "dp_fedavg.server.method is 'adm'", "did you mean 'adam'?"),
     ("evaluation.top=2", "evaluation.top is '2'", "begin with 1"),
-    ("evaluation.priced=maybe", "evaluation.priced is 'maybe'", "boolean"),
+    ("evaluation.priced=false", "evaluation.priced is no parameter", "it is called evaluation.dp now"),
+    ("evaluation.dp=maybe", "evaluation.dp is 'maybe'", "boolean"),
     # comparisons
     ("compare.seeds=1 1", "compare.seeds is '1 1'", "name each once"),
     ("compare.seeds=1,2,2", "compare.seeds is '1 2 2'", "name each once"),

@@ -6,10 +6,12 @@ import logging
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from safetensors.numpy import save_file
 
 from fedtext.privacy.history import release_history
 from fedtext.resuming.records import Store
-from fedtext.system.refusal import RunRefusedError
+from tests.refusals import refuses
 from tests.wiring.conftest import ToyProject, forget
 
 FORK = multiprocessing.get_context("fork")
@@ -221,7 +223,7 @@ def test_the_key_changes_with_its_seed(toy: ToyProject, caplog: pytest.LogCaptur
 
 
 def test_another_runner_does_not_release(toy: ToyProject) -> None:
-    with pytest.raises(RunRefusedError, match=r"ThreadRunner keeps no history.*release_mean.*leave --runner out"):
+    with refuses("runner-without-history", value="ThreadRunner"):
         toy.run(runner=ThreadRunner())
     assert not (toy.data / "02_released").exists()
     assert toy.run("unsaved", runner=ThreadRunner())["nobody_saves"].load() == {"round": 0, "loss": 1.0}
@@ -235,7 +237,7 @@ def test_async_is_kept(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_two_runs_do_not_share_a_data_root(toy: ToyProject) -> None:
-    with Store.locked(toy.data), pytest.raises(RunRefusedError, match="another run is writing"):
+    with Store.locked(toy.data), refuses("data-root-busy"):
         toy.run()
 
 
@@ -287,9 +289,7 @@ def test_a_private_corpus_has_one_budget_whatever_the_runs_declare(
     before = toy.files()
     for delta in (1.01e-3, 1.02e-3, 1.03e-3):
         ran(caplog)
-        with pytest.raises(
-            RunRefusedError, match=r"may cost epsilon 1; 1 is spent \('toy.mean' x 1: 1\).*total_epsilon"
-        ):
+        with refuses("total-exceeded", value=1.0):
             toy.run(**PRIVATE, privacy={"delta": delta})
         assert "read_private" not in ran(caplog)
     assert len(release_history(toy.data)) == 1
@@ -309,7 +309,7 @@ def test_a_repeated_run_of_a_private_corpus_is_free_and_one_on_other_data_is_not
     (toy.data / "02_released/mean.safetensors").unlink()
     kept = toy.files()
     notes.write_text("\n".join([*lines[:-1], "a secret of another length"]))
-    with pytest.raises(RunRefusedError, match=r"'toy.mean' was released before, of other data.*Nothing was released"):
+    with refuses("released-of-other-data", value="toy.mean"):
         toy.run(**private)
     assert not (toy.data / "02_released/mean.safetensors").exists()
     assert len(release_history(toy.data)) == 1
@@ -467,3 +467,86 @@ def test_a_run_whose_noise_drowns_its_clients_is_warned(toy: ToyProject, caplog:
     (line,) = [record for record in caplog.records if " the most that they can say" in record.getMessage()]
     assert line.levelno == logging.WARNING
     assert "would bring it to a quarter" in line.getMessage()
+
+
+PIECES = """
+    from fedtext.system.finished_pieces import finished_pieces
+
+    finished = finished_pieces("score")
+    for piece in range(10):
+        if finished.get(piece) is None:
+            with open("made.txt", "a") as file:
+                file.write(f"{piece}\\n")
+            time.sleep(0.1)
+            finished.keep(piece, [piece])
+    return candidates @ released_mean"""
+
+
+def test_kill_9_costs_the_piece_under_way_and_no_other(toy: ToyProject) -> None:
+    toy.run()
+    expected = toy.files()
+    shutil.rmtree(toy.data)
+    toy.source("nodes.py", "    time.sleep(toy.seconds)\n    return candidates @ released_mean", PIECES)
+    process, made = FORK.Process(target=toy.run), toy.path / "made.txt"
+    process.start()
+    until = time.monotonic() + 300
+    while not (made.exists() and len(made.read_text().split()) >= 4) and time.monotonic() < until:
+        time.sleep(0.01)
+    process.kill()
+    process.join()
+    before = made.read_text().split()
+    assert 4 <= len(before) < 10
+    toy.run()
+    assert len(made.read_text().split()) <= 2 * 10 + 1  # ten pieces in each of two rounds, and one once more
+    assert toy.files() == expected
+    assert not list((toy.data / ".fedtext/pieces").iterdir())
+
+
+def test_pieces_of_other_inputs_are_not_used_and_removed(toy: ToyProject) -> None:
+    store = Store(toy.data)
+    (old := store.pieces_of("a.node", "recipe")).mkdir(parents=True)
+    (old / "x.jsonl").write_text("[0, 1]\n")
+    assert store.pieces_of("a.node", "recipe") == old
+    assert old.exists()
+    assert store.pieces_of("a.node", "another") != old
+    assert not old.exists()
+
+
+def test_a_node_that_reads_private_data_keeps_no_pieces(toy: ToyProject) -> None:
+    before = "    units = unit_codes("
+    keep = '    from fedtext.system.finished_pieces import finished_pieces\n\n    finished_pieces("x").keep(0, ["secret"])\n'
+    toy.source("nodes.py", before, keep + before)
+    toy.run()
+    assert not list(toy.data.rglob("*.jsonl.*")) + list((toy.data / ".fedtext/pieces").rglob("*.jsonl"))
+    assert all("secret" not in path.read_text() for path in (toy.data / ".fedtext").rglob("*.jsonl"))
+
+
+@pytest.mark.parametrize("engine", ["processes", pytest.param("ray", marks=pytest.mark.slow)])
+def test_where_pieces_are_computed_changes_no_byte_and_repeats_no_node(
+    toy: ToyProject, caplog: pytest.LogCaptureFixture, engine: str
+) -> None:
+    pytest.importorskip("ray") if engine == "ray" else None
+    toy.run()
+    expected = toy.files()
+    shutil.rmtree(toy.data)
+    toy.run(engine={"name": engine, "workers": 2})
+    assert toy.files() == expected
+    caplog.clear()
+    toy.run()
+    assert ran(caplog) == []
+
+
+@pytest.mark.parametrize(
+    ("engine", "said"),
+    [
+        ({"name": "threads"}, "engine.name is 'threads': choose one of in_process, processes, ray|did you mean"),
+        ({"name": "processes", "workers": 0}, "engine.workers is 0"),
+        ({"name": "processes", "address": "10.0.0.1:6379"}, "engine.address is '10.0.0.1:6379' and engine.name proc"),
+    ],
+)
+def test_an_engine_that_cannot_be_is_refused_before_anything_runs(
+    toy: ToyProject, engine: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(RunRefusedError, match=said):
+        toy.run(engine=engine)
+    assert not (toy.data / "03_primary").exists()

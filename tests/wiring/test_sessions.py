@@ -20,10 +20,8 @@ BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re
 @pytest.mark.parametrize("block", BLOCKS[:2], ids=["script", "several runs"])
 def test_the_lines_of_the_page_run_guarded_and_resumed(toy: ToyProject, block: str) -> None:
     block = block.replace("corpus", "toy").replace('"max_clients": 100', '"draws": 6')
-    for _ in range(2):
-        subprocess.run(
-            [sys.executable, "-c", block], cwd=toy.path, env=here(), check=True, capture_output=True, text=True
-        )
+    twice = [sys.executable, "-c", f"{block}\n{block}"]
+    subprocess.run(twice, cwd=toy.path, env=here(), check=True, capture_output=True, text=True)
     assert len(release_history(toy.data)) == 1, "what was released is on record, once"
 
 

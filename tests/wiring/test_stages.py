@@ -10,8 +10,9 @@ import pytest
 from kedro.pipeline import Node, Pipeline, node
 
 from fedtext.privacy.tags import Tag
+from fedtext.system.duration import duration
 from fedtext.wiring.console import LOG_FILE, echo, logged_to_file
-from fedtext.wiring.stages import Clock, Stage, duration, in_order, stages
+from fedtext.wiring.stages import Clock, Stage, in_order, stages
 
 
 def made(name: str, reads: str | list[str] | None, namespace: str | None = None, tags: Tag | None = None) -> Node:

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from sqlalchemy.engine import make_url
 
-from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.hooks.tracking import flat_parameters
 from fedtext.wiring.tracking_server import check_server, complete_tracking, database_uri
+from tests.refusals import refuses
 from tests.wiring.conftest import ToyProject, here
 from tests.wiring.test_hooks import KEDRO
 
@@ -127,7 +127,7 @@ def test_a_setting_that_is_none_and_a_server_that_is_down_are_one_sentence(toy: 
         assert done.returncode == 1
         assert sentence in done.stderr
         assert "Traceback" not in done.stderr
-    with pytest.raises(RunRefusedError, match="FEDTEXT_TRACKING=off"):
+    with refuses("tracking-server-unreachable"):
         check_server("https://127.0.0.1:9")
     check_server("sqlite:////data/mlflow.db")
 

@@ -18,85 +18,95 @@ neither is computed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 
+from fedtext.federation.correlated_sum import CorrelatedRound
 from fedtext.federation.mechanism import opened_ledger, summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import release_noisy_sum
-from fedtext.federation.units import Block, digest
+from fedtext.federation.units import digest
 from fedtext.params.federated import DpFedavg
 from fedtext.params.privacy import Privacy
 from fedtext.privacy import plan
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.signal import Training
-from fedtext.seeding import derived_seed
-from fedtext.training.federated_averaging import client_updates, load_weights
+from fedtext.training.federated_averaging import new_server, server_step
+from fedtext.training.federated_training import Server, round_updates
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-def planned_query(params: DpFedavg, privacy: Privacy, population: int, *, dim: int, round_number: int) -> Query:
-    """Plan a round's query: the sampled clients' updates of all `dim` weights."""
-    noise = plan.planned_multiplier(privacy, population, params.rounds)
-    return Query("dp_fedavg.update", round_number, dim, params.clip_norm, noise, use=Training())
+@dataclass(frozen=True)
+class FederatedAveraging:
+    """DP-FedAvg with its parameters (a `FederatedTraining`): each round releases one sum, with noise of its own."""
+
+    params: DpFedavg
+
+    def planned_query(self, privacy: Privacy, population: int, *, dim: int, round_number: int) -> Query:
+        """Plan a round's query: the sampled clients' updates of all `dim` weights."""
+        noise = plan.planned_multiplier(privacy, population, self.params.rounds)
+        return Query("dp_fedavg.update", round_number, dim, self.params.clip_norm, noise, use=Training())
+
+    def planned_ledger(self, population: int, privacy: Privacy, *, dim: int) -> Ledger:
+        """Return an empty ledger for all rounds."""
+        rounds = range(1, self.params.rounds + 1)
+        queries = [self.planned_query(privacy, population, dim=dim, round_number=t) for t in rounds]
+        return opened_ledger(queries, privacy, population)
+
+    def first_server(self, weights: Float[np.ndarray, " dim"]) -> Server:
+        """Return the server with these weights and moments of zero."""
+        return new_server(weights, self.params.server)
+
+    def released_rows(
+        self,
+        samples: PrivateSamples,
+        model: PreTrainedModel,
+        server: Server,
+        open_sums: Int64[np.ndarray, "open dim"],
+        ledger: Ledger,
+        key: NoiseKey,
+        round_number: int,
+    ) -> CorrelatedRound:
+        """Release the sum of the sampled units' clipped updates of one round, with noise (Algorithm 1)."""
+        params, weights = self.params, server["weights"]
+        query = self.planned_query(ledger.declaration, ledger.population, dim=weights.size, round_number=round_number)
+        query = query.about(digest(weights), params.model_dump_json())
+        updates = round_updates(model, weights, params.local, params.seed, round_number)
+        total, charged = release_noisy_sum(query, updates, samples, ledger, key)
+        return CorrelatedRound(total[None], open_sums, charged)
+
+    def next_server(
+        self, start: Server, server: Server, rows: Float[np.ndarray, "row dim"], ledger: Ledger, round_number: int
+    ) -> Server:
+        """Apply the mean update to the server."""
+        return server_step(server, _mean_update(rows, ledger), self.params.server)
+
+    def norms(
+        self, start: Server, server: Server, rows: Float[np.ndarray, "row dim"], ledger: Ledger, round_number: int
+    ) -> dict[str, float]:
+        """Return the norm of the round's mean update, and that of its noise."""
+        update, per_coordinate = _mean_update(rows, ledger), summed_stddev(ledger) / plan.expected_units(ledger)
+        return {
+            "update_norm": float(np.linalg.norm(update)),
+            "noise_norm": float(per_coordinate * np.sqrt(update.size)),
+        }
+
+    def participations(self, population: int, privacy: Privacy) -> float:
+        """Return how often a unit is sampled, in expectation."""
+        return plan.expected_exchanges(privacy, population, self.params.rounds)
+
+    def noise_errors(self) -> dict[str, float]:
+        """Return nothing: the noise of a round is independent of that of others."""
+        return {}
 
 
-def planned_ledger(population: int, params: DpFedavg, privacy: Privacy, *, dim: int) -> Ledger:
-    """Return an empty ledger for `population` units, before any of them trains the model of `dim` weights.
-
-    Raises:
-        BudgetExceeded: the run's planned releases would overdraw its budget.
-        ValueError: the declaration is invalid for this population.
-    """
-    rounds = range(1, params.rounds + 1)
-    queries = [planned_query(params, privacy, population, dim=dim, round_number=t) for t in rounds]
-    return opened_ledger(queries, privacy, population)
-
-
-def released_update(
-    samples: PrivateSamples,
-    model: PreTrainedModel,
-    weights: Float[np.ndarray, " dim"],
-    params: DpFedavg,
-    ledger: Ledger,
-    key: NoiseKey,
-    round_number: int,
-) -> tuple[Float[np.ndarray, " dim"], Ledger]:
-    """Release the sampled units' mean clipped update of one round, with noise (Algorithm 1).
-
-    `samples.features` are rows of tokens, filled up with negative numbers. The sum is divided by the public expected
-    number of units, and not by the size of the Poisson sample.
-
-    Returns:
-        The noisy mean update, and the charged ledger.
-    """
-    query = planned_query(
-        params, ledger.declaration, ledger.population, dim=weights.size, round_number=round_number
-    ).about(digest(weights), params.model_dump_json())
-
-    def updates(own: PrivateSamples) -> Iterable[Block]:
-        seed = derived_seed(params.seed, "round", round_number)
-        return client_updates(load_weights(model, weights), own.features, own.unit, params.local, seed=seed)
-
-    total, charged = release_noisy_sum(query, updates, samples, ledger, key)
-    return total / plan.expected_units(ledger), charged
-
-
-def next_state(state: Mapping[str, Any], update: Float[np.ndarray, " dim"], ledger: Ledger) -> dict[str, Any]:
-    """Return the state after a round, from released and public values: the norms of the mean update and of its noise.
-
-    `noise_norm` is the expected norm of pure noise: an `update_norm` near it means that the update is mostly noise.
-    """
-    per_coordinate = summed_stddev(ledger) / plan.expected_units(ledger)
-    return {
-        "round": state["round"] + 1,
-        "update_norm": float(np.linalg.norm(update)),
-        "noise_norm": float(per_coordinate * np.sqrt(update.size)),
-    }
+def _mean_update(rows: Float[np.ndarray, "row dim"], ledger: Ledger) -> Float[np.ndarray, " dim"]:
+    """Divide the round's sum by the public expected number of units, and not by the size of the Poisson sample."""
+    return np.asarray(rows[0] / plan.expected_units(ledger))

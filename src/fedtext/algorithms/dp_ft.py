@@ -82,12 +82,18 @@ def planned_ledger(population: int, params: DpFt, privacy: Privacy, *, dim: int)
     if privacy.aggregation != "trusted":
         raise InputError(
             f"privacy.aggregation is {privacy.aggregation}: DP-FT is a curator's training on one half after the other; "
-            "set privacy.aggregation to trusted"
+            "set privacy.aggregation to trusted",
+            code="halves-need-a-curator",
+            parameter="privacy.aggregation",
+            value=privacy.aggregation,
         )
     if privacy.unit == "record" and privacy.adjacency == "replace_one":
         raise InputError(
             "privacy.adjacency is replace_one and privacy.unit record: a pair that is replaced may change halves, and "
-            "both would pay; set privacy.adjacency to zero_out or add_remove"
+            "both would pay; set privacy.adjacency to zero_out or add_remove",
+            code="replaced-pair-changes-halves",
+            parameter="privacy.adjacency",
+            value="replace_one",
         )
     size = half_size(population)
     halves = [Party(name=name, kind="half", population=size, epsilon=privacy.epsilon) for name in HALVES.values()]

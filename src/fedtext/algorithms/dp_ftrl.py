@@ -18,8 +18,9 @@ contribution is what its local epochs add to the model, as in DP-FedAvg.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int64
@@ -28,7 +29,7 @@ from fedtext.federation.correlated_sum import CorrelatedRound, correlated_sum, p
 from fedtext.federation.mechanism import noise_widening, summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.units import Block, digest
+from fedtext.federation.units import digest
 from fedtext.params.federated import DpFtrl
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger, open_ledger
@@ -43,14 +44,11 @@ from fedtext.privacy.matrix_mechanism import (
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import planned_multiplier
 from fedtext.privacy.signal import Signal
-from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
-from fedtext.training.federated_averaging import client_updates, load_weights
+from fedtext.training.federated_training import Server, round_updates
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
-
-Server = Mapping[str, np.ndarray]  # `weights` now, `released`: all rows so far
 
 
 def chosen_factorisation(params: DpFtrl) -> Factorisation:
@@ -63,144 +61,126 @@ def chosen_factorisation(params: DpFtrl) -> Factorisation:
     return tree(workload, separation=separation, restart=params.restart, honaker=params.noise == "honaker_tree")
 
 
-def restored(params: DpFtrl, saved: Mapping[str, np.ndarray]) -> Factorisation:
-    """Rebuild the factorisation from saved `weights` and `weight_step`: another machine's optimum could differ."""
-    workload = prefix_sums(params.rounds, params.momentum)
-    return Factorisation(saved["weights"], float(saved["weight_step"]), workload, params.separation)
+@dataclass(frozen=True, eq=False)
+class FollowTheRegularizedLeader:
+    """DP-FTRL with its parameters (a `FederatedTraining`): all rounds are one release, with correlated noise.
 
-
-def planned_query(
-    params: DpFtrl, privacy: Privacy, population: int, factorisation: Factorisation, *, dim: int, round_number: int
-) -> Query:
-    """Plan a round's query; all rounds of a run are one Gaussian release, charged once.
-
-    A declared `privacy.noise_multiplier` is, as the papers print it, the deviation of one released sum over the clip
-    norm; without one it is calibrated to the budget.
+    Attributes:
+        params: The run's parameters.
+        factorisation: W = B C, which correlates the noise. The server keeps the rows released so far as `released`.
     """
-    multiplier = planned_multiplier(privacy, population, releases=1)
-    if privacy.noise_multiplier is not None:
-        multiplier /= factorisation.sensitivity
-    return Query("dp_ftrl.weighted_sums", round_number, dim, params.clip_norm, multiplier)
 
+    params: DpFtrl
+    factorisation: Factorisation
 
-def planned_ledger(
-    population: int, params: DpFtrl, privacy: Privacy, factorisation: Factorisation, *, dim: int
-) -> Ledger:
-    """Return an empty ledger for `population` units, before any of them trains the model of `dim` weights.
+    @classmethod
+    def restored(cls, params: DpFtrl, saved: Mapping[str, np.ndarray]) -> FollowTheRegularizedLeader:
+        """Rebuild the factorisation from saved `weights` and `weight_step`: another machine's optimum could differ."""
+        workload = prefix_sums(params.rounds, params.momentum)
+        return cls(params, Factorisation(saved["weights"], float(saved["weight_step"]), workload, params.separation))
 
-    Raises:
-        BudgetExceeded: the run would overdraw its budget.
-        ValueError: declaration, schedule and population do not fit each other.
-    """
-    if params.separation > population:
-        raise InputError(
-            f"dp_ftrl.separation is {params.separation} with {population} {privacy.unit}s: some rounds would have "
-            f"none; lower it to at most {population}"
+    def planned_query(self, privacy: Privacy, population: int, *, dim: int, round_number: int) -> Query:
+        """Plan a round's query; all rounds of a run are one Gaussian release, charged once.
+
+        A declared `privacy.noise_multiplier` is, as the papers print it, the deviation of one released sum over the
+        clip norm; without one it is calibrated to the budget.
+        """
+        multiplier = planned_multiplier(privacy, population, releases=1)
+        if privacy.noise_multiplier is not None:
+            multiplier /= self.factorisation.sensitivity
+        return Query("dp_ftrl.weighted_sums", round_number, dim, self.params.clip_norm, multiplier)
+
+    def planned_ledger(self, population: int, privacy: Privacy, *, dim: int) -> Ledger:
+        """Return an empty ledger for the one release of all rounds."""
+        if self.params.separation > population:
+            raise InputError(
+                f"dp_ftrl.separation is {self.params.separation} with {population} {privacy.unit}s: some rounds would "
+                f"have none; lower it to at most {population}",
+                code="separation-above-population",
+                parameter="dp_ftrl.separation",
+                value=self.params.separation,
+            )
+        query = self.planned_query(privacy, population, dim=dim, round_number=1)
+        run = planned_run(query, self.factorisation, privacy, population)
+        ledger = open_ledger(privacy, population, [run.release])
+        return ledger.model_copy(update={"signals": (self._planned_signal(query, privacy, population),)})
+
+    def _planned_signal(self, query: Query, privacy: Privacy, population: int) -> Signal:
+        """Compute signal and noise of the trained model: of the last row of W X + B Z, as that of equal steps.
+
+        The most that the rounds' clients can say in it is the sum of the row's weights; its noise is that of B's row.
+        """
+        factorisation = self.factorisation
+        rounds = factorisation.rounds
+        said = float(factorisation.workload[-1].sum()) / rounds
+        spread = float(np.linalg.norm(factorisation.decoder[-1])) / math.sqrt(rounds)
+        drawn = query.noise_multiplier * factorisation.sensitivity * noise_widening(privacy)
+        return Signal(
+            release=query.name,
+            use="training",
+            unit=privacy.unit,
+            population=population,
+            asked=population / factorisation.separation,
+            numbers=query.dim,
+            noise=drawn * spread / said,
+            steps=rounds,
         )
-    query = planned_query(params, privacy, population, factorisation, dim=dim, round_number=1)
-    ledger = open_ledger(privacy, population, [planned_run(query, factorisation, privacy, population).release])
-    signal = planned_signal(query, privacy, population, factorisation)
-    return ledger.model_copy(update={"signals": (signal,)})
 
+    def first_server(self, weights: Float[np.ndarray, " dim"]) -> Server:
+        """Return the server with these weights and nothing released."""
+        return {"weights": weights, "released": np.empty((0, weights.size), dtype=np.float32)}
 
-def planned_signal(query: Query, privacy: Privacy, population: int, factorisation: Factorisation) -> Signal:
-    """Compute signal and noise of the trained model: of the last row of W X + B Z, as that of equal steps.
+    def released_rows(
+        self,
+        samples: PrivateSamples,
+        model: PreTrainedModel,
+        server: Server,
+        open_sums: Int64[np.ndarray, "open dim"],
+        ledger: Ledger,
+        key: NoiseKey,
+        round_number: int,
+    ) -> CorrelatedRound:
+        """Release the rows that the round completes, with noise (Algorithm 1, lines 4-7)."""
+        params, weights = self.params, server["weights"]
+        query = self.planned_query(ledger.declaration, ledger.population, dim=weights.size, round_number=round_number)
+        query = query.about(digest(weights))
+        updates = round_updates(model, weights, params.local, params.seed, round_number)
+        return correlated_sum(query, self.factorisation, updates, samples, open_sums, ledger, key)
 
-    The most that the rounds' clients can say in it is the sum of the row's weights; its noise is that of B's row.
-    """
-    rounds = factorisation.rounds
-    said = float(factorisation.workload[-1].sum()) / rounds
-    spread = float(np.linalg.norm(factorisation.decoder[-1])) / math.sqrt(rounds)
-    drawn = query.noise_multiplier * factorisation.sensitivity * noise_widening(privacy)
-    return Signal(
-        release=query.name,
-        use="training",
-        unit=privacy.unit,
-        population=population,
-        asked=population / factorisation.separation,
-        numbers=query.dim,
-        noise=drawn * spread / said,
-        steps=rounds,
-    )
+    def next_server(
+        self, start: Server, server: Server, rows: Float[np.ndarray, "row dim"], ledger: Ledger, round_number: int
+    ) -> Server:
+        """Compute the model from its public start and all rows released so far (line 8)."""
+        released = np.concatenate([server["released"], rows.astype(np.float32)])
+        reading = self.factorisation.decoder[round_number - 1, : len(released)].astype(np.float32)
+        moved = self._step(ledger.population) * (reading @ released)
+        return {"weights": np.asarray(start["weights"] + moved, dtype=np.float32), "released": released}
 
+    def norms(
+        self, start: Server, server: Server, rows: Float[np.ndarray, "row dim"], ledger: Ledger, round_number: int
+    ) -> dict[str, float]:
+        """Return the model's distance from its start, and the norm of the noise in it."""
+        spread = summed_stddev(ledger) * np.linalg.norm(self.factorisation.decoder[round_number - 1])
+        first = start["weights"]
+        return {
+            "update_norm": float(np.linalg.norm(server["weights"] - first)),
+            "noise_norm": float(self._step(ledger.population) * spread * np.sqrt(first.size)),
+        }
 
-def released_rows(
-    samples: PrivateSamples,
-    model: PreTrainedModel,
-    server: Server,
-    open_sums: Int64[np.ndarray, "open dim"],
-    params: DpFtrl,
-    factorisation: Factorisation,
-    ledger: Ledger,
-    key: NoiseKey,
-    round_number: int,
-) -> CorrelatedRound:
-    """Train this round's clients, and release the rows that the round completes, with noise (Algorithm 1, lines 4-7).
+    def participations(self, population: int, privacy: Privacy) -> float:
+        """Return in how many rounds a unit's turn comes."""
+        return self.factorisation.participations
 
-    `samples.features` are rows of tokens, filled up with negative numbers. Units without samples add nothing.
+    def noise_errors(self) -> dict[str, float]:
+        """Compute the server's root mean squared error per unit of multiplier x clip norm, for each factorisation."""
+        params, workload = self.params, self.factorisation.workload
+        others = {
+            "independent": independent(workload, separation=params.separation),
+            "tree": tree(workload, separation=params.separation, restart=params.restart),
+            "honaker_tree": tree(workload, separation=params.separation, restart=params.restart, honaker=True),
+        }
+        return {name: found.mean_error for name, found in {**others, params.noise: self.factorisation}.items()}
 
-    Raises:
-        ValueError: the errors of `enrolled_units` and `correlated_sum`.
-    """
-    weights = server["weights"]
-    query = planned_query(
-        params, ledger.declaration, ledger.population, factorisation, dim=weights.size, round_number=round_number
-    ).about(digest(weights))
-
-    def updates(own: PrivateSamples) -> Iterable[Block]:
-        seed = derived_seed(params.seed, "round", round_number)
-        return client_updates(load_weights(model, weights), own.features, own.unit, params.local, seed=seed)
-
-    return correlated_sum(query, factorisation, updates, samples, open_sums, ledger, key)
-
-
-def next_server(
-    start: Float[np.ndarray, " dim"],
-    server: Server,
-    rows: Float[np.ndarray, "row dim"],
-    params: DpFtrl,
-    factorisation: Factorisation,
-    population: int,
-    round_number: int,
-) -> dict[str, np.ndarray]:
-    """Compute the model from its public start and all rows released so far (line 8; post-processing)."""
-    released = np.concatenate([server["released"], rows.astype(np.float32)])
-    reading = factorisation.decoder[round_number - 1, : len(released)].astype(np.float32)
-    moved = _step(params, population) * (reading @ released)
-    return {"weights": np.asarray(start + moved, dtype=np.float32), "released": released}
-
-
-def next_state(
-    start: Float[np.ndarray, " dim"],
-    server: Server,
-    params: DpFtrl,
-    factorisation: Factorisation,
-    ledger: Ledger,
-    round_number: int,
-) -> dict[str, Any]:
-    """Return the state after a round, from released and public values: distance from the start, and norm of the noise.
-
-    `noise_norm` is the expected norm of pure noise: an `update_norm` near it means that the update is mostly noise.
-    """
-    spread = summed_stddev(ledger) * np.linalg.norm(factorisation.decoder[round_number - 1])
-    return {
-        "round": round_number,
-        "update_norm": float(np.linalg.norm(server["weights"] - start)),
-        "noise_norm": float(_step(params, ledger.population) * spread * np.sqrt(start.size)),
-    }
-
-
-def noise_comparison(params: DpFtrl, factorisation: Factorisation) -> dict[str, float]:
-    """Compute the server's root mean squared error per unit of multiplier x clip norm, for each factorisation."""
-    workload, separation = factorisation.workload, params.separation
-    others = {
-        "independent": independent(workload, separation=separation),
-        "tree": tree(workload, separation=separation, restart=params.restart),
-        "honaker_tree": tree(workload, separation=separation, restart=params.restart, honaker=True),
-    }
-    return {name: found.mean_error for name, found in {**others, params.noise: factorisation}.items()}
-
-
-def _step(params: DpFtrl, population: int) -> float:
-    """Return how far one unit of summed change moves the model: the server's rate over the clients per round."""
-    return params.server_learning_rate * params.separation / population
+    def _step(self, population: int) -> float:
+        """Return how far one unit of summed change moves the model: the server's rate over the clients per round."""
+        return self.params.server_learning_rate * self.params.separation / population

@@ -33,7 +33,10 @@ def validate_generator_count(generators: Sequence[str]) -> None:
     if len(generators) < 2:
         raise InputError(
             f"fusegen lets generators learn from each other, and models.plms names {len(generators)}: name two or more "
-            "(docs/generators.md), or run zero_shot"
+            "(docs/generators.md), or run zero_shot",
+            code="too-few-generators",
+            parameter="models.plms",
+            value=len(generators),
         )
 
 
@@ -56,7 +59,8 @@ def classifier_probabilities(
     if len(probs) < 2:
         raise InputError(
             f"fusegen: {len(probs)} of {len(set(writers))} generators wrote usable texts of two classes, and two are "
-            "needed: name other generators (models.plms), or run zero_shot"
+            "needed: name other generators (models.plms), or run zero_shot",
+            code="too-few-usable-generators",
         )
     return np.stack(probs)
 

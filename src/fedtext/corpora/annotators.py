@@ -77,7 +77,12 @@ def annotators(number: int, seed: int) -> list[Annotator]:
         ValueError: There are fewer than two.
     """
     if number < 2:
-        raise InputError(f"{number} annotators: preferences of one person protect nobody, so ask for at least 2")
+        raise InputError(
+            f"{number} annotators: preferences of one person protect nobody, so ask for at least 2",
+            code="too-few-annotators",
+            parameter="annotators",
+            value=number,
+        )
     drawn = [stream(seed, "annotator", one) for one in range(number)]
     tastes = [
         PreferenceProfile.PRACTICAL if draw.random() < SHARES[PreferenceProfile.PRACTICAL] else PreferenceProfile.PLAIN
@@ -99,7 +104,11 @@ def questions(names: Sequence[str], count: int, seed: int) -> list[str]:
     """
     distinct = sorted(set(names))
     if len(distinct) < count:
-        raise InputError(f"{count} questions of {len(distinct)} names: give more names, or have fewer annotators")
+        raise InputError(
+            f"{count} questions of {len(distinct)} names: give more names, or have fewer annotators",
+            code="too-few-names",
+            value=count,
+        )
     drawn = stream(seed, "questions").choice(len(distinct), count, replace=False)
     return [explanation_of(distinct[one]) for one in drawn]
 
@@ -152,7 +161,10 @@ def sharpness_for(prompts: Sequence[str], firsts: Sequence[str], seconds: Sequen
     if gaps.size == 0 or not 0.5 < accuracy < reached(SHARPEST):
         raise InputError(
             f"annotators cannot be predicted with accuracy {accuracy}: choose one above 0.5 and below the share of "
-            "answers that differ in worth, such as 0.775"
+            "answers that differ in worth, such as 0.775",
+            code="accuracy-out-of-reach",
+            parameter="accuracy",
+            value=accuracy,
         )
     from scipy.optimize import brentq
 
@@ -176,7 +188,9 @@ def preferences(
     if not needed <= len(asked) == len(answers):
         raise InputError(
             f"{len(asked)} questions and {len(answers)} pairs of answers for annotators who need {needed}: give each "
-            "question its pair"
+            "question its pair",
+            code="too-few-answers",
+            value=len(answers),
         )
     rows = []
     for one in people:

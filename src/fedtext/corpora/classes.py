@@ -35,20 +35,30 @@ def check_classes(corpus: Corpus, labels: Sequence[str], declared_by: str) -> No
                 of = "corpus.code_columns" if corpus.code_columns else "corpus.label_column"
                 raise InputError(
                     f"{declared_by} is '{' '.join(labels)}', but {path} has no column '{column}': name the column of "
-                    f"the classes by {of}, or leave {declared_by} out"
+                    f"the classes by {of}, or leave {declared_by} out",
+                    code="no-column-of-classes",
+                    parameter=declared_by,
+                    value=column,
                 )
     _check_parts(corpus, labels, declared_by)
     if corpus.source in PUBLISHED_NAMES and PUBLISHED[corpus.source].label is None:
         raise InputError(
             f"{declared_by} is '{' '.join(labels)}', but corpus.source '{corpus.source}' has no labels: leave "
-            f"{declared_by} out"
+            f"{declared_by} out",
+            code="source-without-labels",
+            parameter=declared_by,
         )
     known, all_are_known = _known_classes(corpus)
     for label in labels:
         near = did_you_mean(label, known, "")
         if label not in known and known and (all_are_known or near.startswith("did")):
             remedy = near or "name one that it has"
-            raise InputError(f"{declared_by} has {label!r}, which is no class of the corpus: {remedy}")
+            raise InputError(
+                f"{declared_by} has {label!r}, which is no class of the corpus: {remedy}",
+                code="unknown-class",
+                parameter=declared_by,
+                value=label,
+            )
 
 
 def _check_parts(corpus: Corpus, labels: Sequence[str], declared_by: str) -> None:
@@ -58,7 +68,10 @@ def _check_parts(corpus: Corpus, labels: Sequence[str], declared_by: str) -> Non
         if (held := len(parts_of(label))) != wanted:
             raise InputError(
                 f"{declared_by} has {label!r}, a control code of {held} parts, but corpus.code_columns names "
-                f"{columns}: write one value a column, TAB between them and none within, or name the columns"
+                f"{columns}: write one value a column, TAB between them and none within, or name the columns",
+                code="control-code-of-other-parts",
+                parameter=declared_by,
+                value=label,
             )
 
 

@@ -120,14 +120,19 @@ def validate_distinct_ids(ids: Iterable[str], mode: ClientIds, where: str) -> No
     for one in dict.fromkeys(ids) if mode != "exact" else ():
         looks = folded(one)
         if not looks:
-            raise InputError(f"{where}: an id of invisible characters alone, {one!a}: give its rows an id")
+            raise InputError(
+                f"{where}: an id of invisible characters alone, {one!a}: give its rows an id",
+                code="invisible-client-id",
+            )
         other = seen.setdefault(looks, one)
         if other != one and mode is None:
             first, second = sorted([other, one])
             raise InputError(
                 f"{where}: the ids {first!a} and {second!a} look alike, and as two clients one person would be half "
                 "protected: set corpus.client_ids=folded if such ids are one client, or corpus.client_ids=exact if "
-                "they are two"
+                "they are two",
+                code="client-ids-look-alike",
+                parameter="corpus.client_ids",
             )
 
 
@@ -135,7 +140,12 @@ def existing_list(path: str) -> Path:
     """Return the path of a file of ids without reading it; raises FileNotFoundError if there is none."""
     file = Path(path).expanduser()
     if not file.is_file():
-        raise MissingFileError(f"privacy.enrolment {path} is not a file: give a text file with one client id a line")
+        raise MissingFileError(
+            f"privacy.enrolment {path} is not a file: give a text file with one client id a line",
+            code="missing-enrolment",
+            parameter="privacy.enrolment",
+            value=str(path),
+        )
     return file
 
 
@@ -153,9 +163,19 @@ def listed_ids(path: str, mode: ClientIds = None) -> list[str]:
     file = existing_list(path)
     ids = [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
     if not ids:
-        raise InputError(f"privacy.enrolment {path} holds no id: write one client id a line")
+        raise InputError(
+            f"privacy.enrolment {path} holds no id: write one client id a line",
+            code="empty-enrolment",
+            parameter="privacy.enrolment",
+            value=str(path),
+        )
     if len(set(ids)) < len(ids):
-        raise InputError(f"privacy.enrolment {path} holds an id twice: leave one line of it")
+        raise InputError(
+            f"privacy.enrolment {path} holds an id twice: leave one line of it",
+            code="id-enrolled-twice",
+            parameter="privacy.enrolment",
+            value=str(path),
+        )
     return list(dict.fromkeys(client_ids(ids, mode, f"privacy.enrolment {path}")))
 
 
@@ -171,7 +191,9 @@ def declared_number(corpus: Corpus, privacy: Privacy) -> int:
         raise InputError(
             f"privacy.population is not set: how many {privacy.unit}s are enrolled, silent ones included, is declared "
             "and not read from private text. Give privacy.population=NUMBER (an estimate from what you may know), or "
-            "privacy.enrolment=FILE with one client id a line; corpus.declared_public=true if the text is public"
+            "privacy.enrolment=FILE with one client id a line; corpus.declared_public=true if the text is public",
+            code="population-not-set",
+            parameter="privacy.population",
         )
     return privacy.population
 

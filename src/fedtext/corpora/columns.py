@@ -66,15 +66,27 @@ def chosen_columns(named: Mapping[str, str], fields: Sequence[str], path: Path, 
     for field in fields:
         column, usual = named[field], USUAL[field]
         if names.count(column) > 1:
-            raise InputError(f"{path} has {names.count(column)} columns '{column}': leave one of that name")
+            raise InputError(
+                f"{path} has {names.count(column)} columns '{column}': leave one of that name",
+                code="column-twice",
+                value=column,
+            )
         if column in names:
             found.append(column)
             continue
         almost = [name for name in names if name.strip().casefold() == column] if column == usual else []
         if almost:  # without the client column, every row would be a client of its own
-            raise InputError(f"{path} has a column {almost[0]!r} and no '{column}': rename it")
+            raise InputError(
+                f"{path} has a column {almost[0]!r} and no '{column}': rename it",
+                code="column-nearly-named",
+                value=column,
+            )
         if field == "text_column" or column != usual:
-            raise InputError(f"{path} has no column '{column}' {_remedy(column, field, path, names)}")
+            raise InputError(
+                f"{path} has no column '{column}' {_remedy(column, field, path, names)}",
+                code="missing-column",
+                value=column,
+            )
         if field == "client_column":
             _validate_owner_column(path, names)
     return list(dict.fromkeys(found))
@@ -95,7 +107,9 @@ def _validate_owner_column(path: Path, names: Sequence[str]) -> None:
     if owner := next(filter(looks_like_owner, names), None):
         raise InputError(
             f"{path} has no column '{USUAL['client_column']}', and its column {owner!r} may say whose a row is: set "
-            f"corpus.client_column={owner}, or corpus.client_column=null if each row is a client of its own"
+            f"corpus.client_column={owner}, or corpus.client_column=null if each row is a client of its own",
+            code="column-may-name-clients",
+            parameter="corpus.client_column",
         )
 
 
@@ -107,10 +121,36 @@ def chosen_codes(columns: Sequence[str], path: Path, names: list[str]) -> list[s
     """
     for column in columns:
         if names.count(column) > 1:
-            raise InputError(f"{path} has {names.count(column)} columns '{column}': leave one of that name")
+            raise InputError(
+                f"{path} has {names.count(column)} columns '{column}': leave one of that name",
+                code="code-column-twice",
+                parameter="corpus.code_columns",
+                value=column,
+            )
         if column not in names:
-            raise InputError(f"{path} has no column '{column}' {_remedy(column, 'code_columns', path, names)}")
+            raise InputError(
+                f"{path} has no column '{column}' {_remedy(column, 'code_columns', path, names)}",
+                code="missing-code-column",
+                parameter="corpus.code_columns",
+                value=column,
+            )
     return list(columns)
+
+
+def format_of(path: Path) -> str:
+    """Return the suffix that says how a table is written; a directory is one of Parquet parts."""
+    return ".parquet" if path.is_dir() else path.suffix.lower()
+
+
+def parquet_parts(path: Path) -> list[Path]:
+    """Return the Parquet files of a table in the order of their names: itself, or all below a directory.
+
+    Names that begin with a dot or an underscore are other programs' notes.
+    """
+    if not path.is_dir():
+        return [path]
+    inside = (part.relative_to(path) for part in path.rglob("*.[pP][aA][rR][qQ][uU][eE][tT]"))
+    return sorted(path / part for part in inside if not any(name[0] in "._" for name in part.parts))
 
 
 def column_names(path: Path) -> list[str]:
@@ -118,14 +158,14 @@ def column_names(path: Path) -> list[str]:
     import pyarrow.parquet
 
     try:
-        if path.suffix.lower() == ".parquet":
-            return [*pyarrow.parquet.read_schema(path).names]
+        if format_of(path) == ".parquet":
+            return [*pyarrow.parquet.read_schema(parquet_parts(path)[0]).names]
         packed = path.suffix == ".gz"
         with (gzip.open if packed else open)(path, "rt", encoding="utf-8-sig", newline="") as lines:
             if packed or path.suffix.lower() == ".jsonl":
                 return [*json.loads(next(line for line in lines if line.strip()))]
             return next(csv.reader(lines))
-    except (OSError, ValueError, StopIteration, TypeError, pyarrow.ArrowException):
+    except (OSError, ValueError, StopIteration, TypeError, IndexError, pyarrow.ArrowException):
         return []
 
 
@@ -136,7 +176,7 @@ def other_delimiter(first_line: str) -> str | None:
 
 
 def _remedy(column: str, field: str, path: Path, names: Sequence[str]) -> str:
-    apart = path.suffix.lower() in NAMES_APART
+    apart = format_of(path) in NAMES_APART
     if not apart and len(names) == 1 and (mark := other_delimiter(names[0])):
         return f"among its 1: its columns seem to be separated by {mark}; write the file with commas"
     if not apart and HEADINGS.isdisjoint(name.strip().casefold() for name in names):
@@ -206,7 +246,11 @@ def validate_values(values: pd.Series, wrong: Callable[[object], bool], where: s
     """Raise ValueError if any value is `wrong`; the message has the place `where`, the fault `what` and the rows."""
     rows = [row for row, value in values.items() if wrong(value)]
     if rows:
-        raise InputError(f"{where}: {what} ({rows_named(rows, str(values.index.name))}): fix or delete {_them(rows)}")
+        raise InputError(
+            f"{where}: {what} ({rows_named(rows, str(values.index.name))}): fix or delete {_them(rows)}",
+            code="unusable-rows",
+            value=what,
+        )
 
 
 def rows_named(rows: Sequence[Any], counted: str) -> str:

@@ -163,7 +163,8 @@ def public_docstrings(
         raise InputError(
             f"no package in {', '.join(map(str, roots))} has a docstring of more than {min_chars} characters, and the "
             "public text is these: name public text of your kind (corpus.public_path), say what the texts are "
-            "(corpus.description), or run in an environment that has its packages in a folder"
+            "(corpus.description), or run in an environment that has its packages in a folder",
+            code="no-docstrings",
         )
     return kept
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from fedtext.corpora.columns import HEADINGS, Chooser, other_delimiter, rows_named
+from fedtext.corpora.columns import HEADINGS, Chooser, other_delimiter, parquet_parts, rows_named
 from fedtext.system.errors import InputError
 
 BOM = b"\xef\xbb\xbf"
@@ -28,9 +28,9 @@ _UNCLOSED = re.compile(r"EOF inside string starting at row (\d+)")  # counted fr
 class JsonError(InputError):
     """A place in a file without valid or expected JSON; `found` describes it without file and remedy."""
 
-    def __init__(self, path: Path, where: str, what: str, remedy: str = "") -> None:
+    def __init__(self, path: Path, where: str, what: str, remedy: str = "", *, code: str) -> None:
         self.found = f"{where}: {what}"
-        super().__init__(f"{path}, {self.found}" + (f": {remedy}" if remedy else ""))
+        super().__init__(f"{path}, {self.found}" + (f": {remedy}" if remedy else ""), code=code)
 
 
 def read_csv(path: Path, choose: Chooser) -> pd.DataFrame:
@@ -45,8 +45,10 @@ def read_csv(path: Path, choose: Chooser) -> pd.DataFrame:
         rows = pd.read_csv(path, dtype=str, keep_default_na=False, header=None, encoding="utf-8-sig")
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         if mark := other_delimiter(_first_line(path)):
-            raise InputError(f"{path} seems to be separated by {mark}: write the file with commas") from None
-        raise InputError(f"{path} {_not_csv(str(error), _first_line(path))}") from None
+            raise InputError(
+                f"{path} seems to be separated by {mark}: write the file with commas", code="other-separator"
+            ) from None
+        raise InputError(f"{path} {_not_csv(str(error), _first_line(path))}", code="not-csv") from None
     names = rows.iloc[0].tolist()
     sheet = pd.RangeIndex(1, len(rows) + 1, name=IN_SHEET)  # as a spreadsheet shows it, but for blank lines
     table = rows.set_axis(sheet).iloc[1:].set_axis(names, axis="columns")
@@ -69,15 +71,36 @@ def _validate_one_header(path: Path, table: pd.DataFrame, names: Sequence[str]) 
     """Raise ValueError if a later row is the header again: two files were joined, and it would be a record."""
     if len(names) > 1 and (again := table.index[(table.to_numpy() == names).all(axis=1)].tolist()):
         where = rows_named(again, IN_SHEET)
-        raise InputError(f"{path} has its header again ({where}), as if files were joined: delete it there")
+        raise InputError(
+            f"{path} has its header again ({where}), as if files were joined: delete it there", code="header-repeated"
+        )
 
 
 def read_parquet(path: Path, choose: Chooser) -> pd.DataFrame:
-    """Read the chosen columns of a Parquet file, values as they are.
+    """Read the chosen columns of a Parquet file, or of a directory of its parts, values as they are.
+
+    Rows are counted through all parts, in the order of the parts' names.
 
     Raises:
-        ValueError: It is no Parquet file, or damaged.
+        ValueError: A part is no Parquet file, is damaged, or has other columns than the first.
     """
+    held: dict[str, list[Any]] = {}
+    for part in parquet_parts(path):
+        columns = _part(part, choose)
+        if held and held.keys() != columns.keys():
+            raise InputError(
+                f"{part} has other columns than the parts before it: write all parts with the same ones",
+                code="parts-differ",
+                value=str(part),
+            )
+        for name, values in columns.items():
+            held.setdefault(name, []).extend(values)
+    numbers = pd.RangeIndex(1, len(next(iter(held.values()))) + 1, name=IN_TABLE)
+    return pd.DataFrame(held, index=numbers, dtype=object)
+
+
+def _part(path: Path, choose: Chooser) -> dict[str, list[Any]]:
+    """Return the chosen columns of one Parquet file."""
     import pyarrow
     import pyarrow.parquet
 
@@ -86,9 +109,8 @@ def read_parquet(path: Path, choose: Chooser) -> pd.DataFrame:
             columns = choose(file.schema_arrow.names)  # a pandas index among them
             table = file.read(columns=columns)
     except (pyarrow.ArrowException, OSError):
-        raise InputError(f"{path} is not a readable Parquet file: write it again") from None
-    numbers = pd.RangeIndex(1, table.num_rows + 1, name=IN_TABLE)
-    return pd.DataFrame({name: table[name].to_pylist() for name in columns}, index=numbers, dtype=object)
+        raise InputError(f"{path} is not a readable Parquet file: write it again", code="not-parquet") from None
+    return {name: table[name].to_pylist() for name in columns}
 
 
 def read_jsonl(path: Path, choose: Chooser) -> pd.DataFrame:
@@ -127,7 +149,7 @@ def undamaged(path: Path) -> Iterator[None]:
     try:
         yield
     except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise InputError(f"{path} is damaged or not gzip: fetch it again") from None
+        raise InputError(f"{path} is damaged or not gzip: fetch it again", code="damaged-gzip") from None
 
 
 def read_json(path: Path) -> Any:
@@ -141,11 +163,17 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(content.removeprefix(BOM).decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}, byte {error.start + 1}: not UTF-8. Save the file with that encoding") from None
+        raise InputError(
+            f"{path}, byte {error.start + 1}: not UTF-8. Save the file with that encoding", code="not-utf8"
+        ) from None
     except json.JSONDecodeError as error:
-        raise JsonError(path, f"line {error.lineno}", f"not valid JSON at column {error.colno}") from None
+        raise JsonError(
+            path, f"line {error.lineno}", f"not valid JSON at column {error.colno}", code="document-not-json"
+        ) from None
     except (ValueError, RecursionError):
-        raise JsonError(path, "the file", "a number too long or nesting too deep", "shorten it") from None
+        raise JsonError(
+            path, "the file", "a number too long or nesting too deep", "shorten it", code="document-too-deep"
+        ) from None
 
 
 def _object(text: str, path: Path, number: int) -> dict[str, Any]:
@@ -153,11 +181,15 @@ def _object(text: str, path: Path, number: int) -> dict[str, Any]:
     try:
         row = json.loads(text)
     except json.JSONDecodeError as error:
-        raise JsonError(path, where, f"not valid JSON at column {error.colno}") from None
+        raise JsonError(path, where, f"not valid JSON at column {error.colno}", code="line-not-json") from None
     except (ValueError, RecursionError):
-        raise JsonError(path, where, "a number too long or nesting too deep", "shorten it") from None
+        raise JsonError(
+            path, where, "a number too long or nesting too deep", "shorten it", code="line-too-deep"
+        ) from None
     if not isinstance(row, dict):
-        raise JsonError(path, where, "not a JSON object", "write one object of columns a line")
+        raise JsonError(
+            path, where, "not a JSON object", "write one object of columns a line", code="line-not-an-object"
+        )
     return row
 
 
@@ -166,7 +198,8 @@ def _decoded(line: bytes, path: Path, number: int) -> str:
         return (line.removeprefix(BOM) if number == 1 else line).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{path}, line {number}, byte {error.start + 1}: not UTF-8. Save the file with that encoding"
+            f"{path}, line {number}, byte {error.start + 1}: not UTF-8. Save the file with that encoding",
+            code="line-not-utf8",
         ) from None
 
 

@@ -69,12 +69,14 @@ def read_pairs(
     """
     path = Path(place).expanduser()
     if not path.is_file():
-        raise MissingFileError(f"{path} is not a file: check the path of the preference pairs")
+        raise MissingFileError(
+            f"{path} is not a file: check the path of the preference pairs", code="missing-pairs", value=str(path)
+        )
     described, read = PAIR_FORMS[form]
     try:
         pairs = [pair for pair in read(path, client_column) if is_preference(*pair[:3])]
         if not pairs:
-            raise FormError("no pairs")
+            raise FormError("no pairs", code="no-pairs")
     except (FormError, JsonError) as error:
         raise format_error(path, error, f"the form '{form}'", described, "read it as form 'table'") from None
     columns = dict(zip(PAIR_COLUMNS, zip(*pairs, strict=True), strict=True))
@@ -109,7 +111,7 @@ def hh_pairs(path: Path, _: str | None) -> Iterator[Pair]:
         shared = commonprefix([chosen, rejected])  # noqa: RUF071 - of texts, not of paths
         end = shared.rfind(ASSISTANT) + len(ASSISTANT)
         if end < len(ASSISTANT):
-            raise FormError(f"{where}: 'chosen' and 'rejected' do not begin alike")
+            raise FormError(f"{where}: 'chosen' and 'rejected' do not begin alike", code="answers-begin-differently")
         two_prompts = any(turn in transcript[end:] for turn in (HUMAN, ASSISTANT) for transcript in (chosen, rejected))
         better, worse = ("", "") if two_prompts else (chosen[end:].strip(), rejected[end:].strip())
         yield Pair(shared[:end].strip(), better, worse, conversation(chosen, where))
@@ -147,7 +149,7 @@ def tldr_pairs(path: Path, _: str | None) -> Iterator[Pair]:
         where = f"line {number}"
         summaries, choice = list_of(row, "summaries", where), value_of(row, "choice", where)
         if len(summaries) != 2 or choice not in (0, 1):
-            raise FormError(f"{where}: not two 'summaries' with a 'choice' of 0 or 1")
+            raise FormError(f"{where}: not two 'summaries' with a 'choice' of 0 or 1", code="no-choice-of-two")
         chosen, rejected = (_summary(summaries[which], where) for which in (choice, 1 - choice))
         post = str(value_of(value_of(row, "info", where), "post", where))
         yield Pair(post, chosen, rejected, text_of(row, "worker", where))
@@ -174,7 +176,7 @@ def _table_rows(path: Path, choose: Callable[[list[str]], list[str]]) -> Iterato
         yield from rows
         return
     if path.suffix not in READERS:
-        raise FormError(f"no name in {', '.join(READERS)} or .jsonl.gz")
+        raise FormError(f"no name in {', '.join(READERS)} or .jsonl.gz", code="unknown-reader")
     table = READERS[path.suffix](path, choose)
     for number, *values in table.itertuples(name=None):
         yield number, dict(zip(table.columns, values, strict=True))
@@ -184,7 +186,7 @@ def _pair_columns(client_column: str | None, path: Path, names: list[str]) -> li
     """Return the columns of a pair and that of the owners; without the latter each pair would be a client."""
     for name in PAIR_COLUMNS[:3]:
         if name not in names:
-            raise FormError(f"no column '{name}'")
+            raise FormError(f"no column '{name}'", code="missing-pair-column", value=name)
     owners = {} if client_column is None else {"client_column": client_column}
     return [*PAIR_COLUMNS[:3], *chosen_columns(owners, list(owners), path, names)]
 
@@ -194,7 +196,7 @@ def _cell(row: Mapping[str, object], name: str, number: int) -> str:
     if missing(value):
         return ""  # no preference, which is no fault of the file
     if not isinstance(value, str):
-        raise FormError(f"row {number}: '{name}' is not text")
+        raise FormError(f"row {number}: '{name}' is not text", code="pair-not-text")
     return value
 
 
@@ -238,10 +240,19 @@ def existing_pairs(corpus: Corpus) -> Path:
     """
     form = pair_form(corpus)
     if corpus.path is None:
-        raise InputError(f"corpus.path is not set: name the file of preference pairs of the form '{form}'")
+        raise InputError(
+            f"corpus.path is not set: name the file of preference pairs of the form '{form}'",
+            code="pairs-not-set",
+            parameter="corpus.path",
+        )
     path = Path(corpus.path).expanduser()
     if not path.is_file():
-        raise MissingFileError(f"corpus.path {path} is not a file: check the path (relative to {Path.cwd()})")
+        raise MissingFileError(
+            f"corpus.path {path} is not a file: check the path (relative to {Path.cwd()})",
+            code="missing-pairs-of-path",
+            parameter="corpus.path",
+            value=str(path),
+        )
     return path
 
 
@@ -254,7 +265,10 @@ def pair_form(corpus: Corpus) -> PairForm:
     if corpus.source not in FORMS:
         raise InputError(
             f"corpus.source '{corpus.source}' has no preference pairs: give corpus.path and corpus.source="
-            f"{' or '.join(FORMS)}"
+            f"{' or '.join(FORMS)}",
+            code="source-without-pairs",
+            parameter="corpus.source",
+            value=corpus.source,
         )
     return FORMS[corpus.source]
 
@@ -262,7 +276,10 @@ def pair_form(corpus: Corpus) -> PairForm:
 def validate_pair_counts(pairs: pd.DataFrame, where: str) -> None:
     """Raise ValueError if one client holds all pairs: differential privacy could not hide it."""
     if pairs["client_id"].nunique() < 2:
-        raise InputError(f"{where} has the pairs of one client only: nobody to hide among; give a file of more")
+        raise InputError(
+            f"{where} has the pairs of one client only: nobody to hide among; give a file of more",
+            code="pairs-of-one-client",
+        )
 
 
 def validate_private_prompts(pairs: pd.DataFrame, prompts: pd.DataFrame, where: str) -> None:
@@ -272,7 +289,9 @@ def validate_private_prompts(pairs: pd.DataFrame, prompts: pd.DataFrame, where: 
     if shared > COPIED * len(prompts):
         raise InputError(
             f"corpus.public_path {where} holds prompts of the private pairs, and all its prompts would be public: name "
-            "a file of public prompts"
+            "a file of public prompts",
+            code="public-prompts-are-private",
+            parameter="corpus.public_path",
         )
 
 
@@ -320,7 +339,8 @@ def with_new_prompts(train: pd.DataFrame, validation: pd.DataFrame, test: pd.Dat
         if new.empty:
             raise InputError(
                 f"the prompts of all {len(pairs)} {name} pairs stand in training as well, so none is held out: give a "
-                "corpus of more prompts, or leave out its column of clients and set partition.split to corpus"
+                "corpus of more prompts, or leave out its column of clients and set partition.split to corpus",
+                code="no-prompt-held-out",
             )
         kept, known = [*kept, new], known | set(new["prompt"])
     return kept

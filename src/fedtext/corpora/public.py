@@ -81,7 +81,12 @@ def public_prompts(corpus: Corpus, count: int, seed: int) -> pd.DataFrame:
     found = _named(corpus) if corpus.public_path is not None else _asked(corpus, count)
     distinct = list(dict.fromkeys(text.strip() for text in found if text.strip()))
     if not distinct:
-        raise InputError(f"corpus.public_path {corpus.public_path} holds no prompt: give a file of some")
+        raise InputError(
+            f"corpus.public_path {corpus.public_path} holds no prompt: give a file of some",
+            code="no-public-prompts",
+            parameter="corpus.public_path",
+            value=str(corpus.public_path),
+        )
     drawn = stream(seed, "public prompts").permutation(len(distinct))[:count]
     return pd.DataFrame({"prompt_id": range(len(drawn)), "prompt": [distinct[row] for row in drawn]})
 
@@ -96,7 +101,8 @@ def held_out(prompts: pd.DataFrame, trained: Collection[str], count: int) -> pd.
     if left.empty:
         raise InputError(
             f"all {len(prompts)} public prompts are trained on, so none is left to answer: lower dpprefsyn.prompts, or "
-            "set policies.win_rate to false"
+            "set policies.win_rate to false",
+            code="no-public-prompt-left",
         )
     return left.assign(prompt_id=range(len(left)))
 
@@ -111,7 +117,12 @@ def _named(corpus: Corpus) -> list[str]:
     if not path.name.endswith(ALPACA):
         return list(read_public_table(corpus)["text"])
     if not path.is_file():
-        raise MissingFileError(f"corpus.public_path {path} is not a file: check the path (relative to {Path.cwd()})")
+        raise MissingFileError(
+            f"corpus.public_path {path} is not a file: check the path (relative to {Path.cwd()})",
+            code="missing-public-file",
+            parameter="corpus.public_path",
+            value=str(path),
+        )
     try:
         return [row.text for row in alpaca(path)]
     except (FormError, JsonError) as error:

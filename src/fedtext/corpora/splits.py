@@ -38,7 +38,10 @@ def _at(position: float, validation_share: float, test_share: float) -> Split:
     if validation_share + test_share >= 1:
         raise InputError(
             f"partition.validation_share {validation_share} and partition.test_share {test_share} leave no training "
-            "clients: make their sum less than 1"
+            "clients: make their sum less than 1",
+            code="no-training-clients",
+            parameter="partition.test_share",
+            value=test_share,
         )
     if position < test_share:
         return "test"
@@ -108,7 +111,7 @@ def validate_split_size(splits: Collection[str], where_and_remedy: str, of: str 
     for name in SPLITS:
         if held.count(name) < FEWEST[name]:
             few = "none" if FEWEST[name] == 1 else f"fewer than {FEWEST[name]}"
-            raise InputError(f"{few} of the {of} fall into the {name} split {where_and_remedy}")
+            raise InputError(f"{few} of the {of} fall into the {name} split {where_and_remedy}", code="split-too-small")
 
 
 def validate_held_out_count(samples: int) -> None:
@@ -116,7 +119,8 @@ def validate_held_out_count(samples: int) -> None:
     if samples < FEWEST["test"]:
         raise InputError(
             f"fewer than {FEWEST['test']} held-out samples hold text, and open figures need as many: have more clients "
-            "or longer texts, raise partition.test_share, or change partition.seed"
+            "or longer texts, raise partition.test_share, or change partition.seed",
+            code="held-out-text-too-little",
         )
 
 
@@ -138,7 +142,10 @@ def validate_client_split(params: Partition, privacy: Privacy) -> None:
     if params.split == "record" and privacy.unit != "record":
         raise InputError(
             f"partition.split is record and privacy.unit {privacy.unit}: a client with records on both sides would be "
-            "asked twice, and protected once; set privacy.unit=record, or partition.split=hash"
+            "asked twice, and protected once; set privacy.unit=record, or partition.split=hash",
+            code="record-split-of-clients",
+            parameter="partition.split",
+            value="record",
         )
 
 
@@ -152,10 +159,14 @@ def corpus_splits(owners: Iterable[str], given: Iterable[str]) -> dict[str, Spli
     for owner, split in zip(owners, given, strict=True):
         if split not in SPLITS:
             raise InputError(
-                f"the corpus puts a client into the split {split!r}: it must be one of {', '.join(SPLITS)}"
+                f"the corpus puts a client into the split {split!r}: it must be one of {', '.join(SPLITS)}",
+                code="unknown-split",
             )
         if splits.setdefault(owner, cast(Split, split)) != split:
-            raise InputError(f"the corpus has records of one client in {splits[owner]} and in {split}: {OWN_SPLITS}")
+            raise InputError(
+                f"the corpus has records of one client in {splits[owner]} and in {split}: {OWN_SPLITS}",
+                code="client-in-two-splits",
+            )
     return splits
 
 

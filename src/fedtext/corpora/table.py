@@ -1,4 +1,4 @@
-"""The user's own table as a corpus: CSV, Parquet or JSON Lines with a text column.
+"""The user's own table as a corpus: CSV, Parquet (also in parts) or JSON Lines with a text column.
 
 Every fault of a file is found here, before any long work, and reported in one sentence that names the file, the column,
 the rows and the remedy. Rows are numbered as a person finds them (fedtext.corpora.formats). No message quotes the
@@ -21,8 +21,10 @@ from fedtext.corpora.columns import (
     column_names,
     day,
     digest_names,
+    format_of,
     name_of,
     optional,
+    parquet_parts,
     record_table,
     validate_unicode,
     validate_values,
@@ -53,16 +55,25 @@ def read_table(params: Corpus) -> pd.DataFrame:
             or client id is missing; a code holds a TAB; or there is only one client.
     """
     if params.path is None:
-        raise InputError("corpus.path is not set: corpus.source 'table' needs a CSV, Parquet or JSON Lines file")
+        raise InputError(
+            "corpus.path is not set: corpus.source 'table' needs a CSV, Parquet or JSON Lines file",
+            code="table-not-set",
+            parameter="corpus.path",
+        )
     named = {field: column for field in USUAL if (column := getattr(params, field)) is not None}
     path = existing_table(params.path, "corpus.path")
     records = _records(named, path, tuple(named), params.code_columns, params.client_ids)
     if len(records) < 2:
-        raise InputError(f"{params.path} holds one row only: nobody to hide among; give a file of more texts")
+        raise InputError(
+            f"{params.path} holds one row only: nobody to hide among; give a file of more texts", code="one-row"
+        )
     if records["client_id"].nunique() < 2:
         raise InputError(
             f"{params.path}: column '{params.client_column}' names one client only: nobody to hide among. Name another "
-            "column by corpus.client_column, or set corpus.client_column=null if each row is a client of its own"
+            "column by corpus.client_column, or set corpus.client_column=null if each row is a client of its own",
+            code="one-client",
+            parameter="corpus.client_column",
+            value=params.client_column,
         )
     return records
 
@@ -74,7 +85,7 @@ def validate_header(params: Corpus, path: Path) -> None:
     """
     if names := column_names(path):
         named = {field: column for field in USUAL if (column := getattr(params, field)) is not None}
-        in_every_row = path.suffix.lower() != ".jsonl"  # there the first line need not have what may be absent
+        in_every_row = format_of(path) != ".jsonl"  # there the first line need not have what may be absent
         fields = [field for field in named if in_every_row or field in ("text_column", "client_column")]
         if params.code_columns and in_every_row:
             fields.remove("label_column")
@@ -87,9 +98,15 @@ def validate_texts(records: pd.DataFrame, path: str, text_column: str) -> None:
     texts = records["text"].unique().tolist()
     where = f"{path}, column '{text_column}'"
     if len(texts) < FEWEST:
-        raise InputError(f"{where}: fewer than {FEWEST} different texts: give a file of more")
+        raise InputError(
+            f"{where}: fewer than {FEWEST} different texts: give a file of more", code="too-few-different-texts"
+        )
     if not any(letter.isalpha() for text in texts for letter in text):
-        raise InputError(f"{where}: no text holds a letter: name the column of the texts by corpus.text_column")
+        raise InputError(
+            f"{where}: no text holds a letter: name the column of the texts by corpus.text_column",
+            code="texts-without-letters",
+            parameter="corpus.text_column",
+        )
 
 
 def validate_private_rows(private: Sequence[str], params: Corpus) -> None:
@@ -100,7 +117,9 @@ def validate_private_rows(private: Sequence[str], params: Corpus) -> None:
     if len(public.intersection(private)) > COPIED * len(public):
         raise InputError(
             f"corpus.public_path {params.public_path} holds the private table's texts, and all its texts would be "
-            "public: name a file of public texts, or leave it unset"
+            "public: name a file of public texts, or leave it unset",
+            code="public-texts-are-private",
+            parameter="corpus.public_path",
         )
 
 
@@ -115,7 +134,11 @@ def read_public_table(params: Corpus) -> pd.DataFrame:
         ValueError: None is named, or as for `read_table`, of these columns.
     """
     if params.public_path is None:
-        raise InputError("corpus.public_path is not set: name a table of public texts")
+        raise InputError(
+            "corpus.public_path is not set: name a table of public texts",
+            code="public-table-not-set",
+            parameter="corpus.public_path",
+        )
     path = existing_table(params.public_path, "corpus.public_path")
     names = column_names(path)
     label = params.label_column if params.label_column in names else USUAL["label_column"]
@@ -141,9 +164,9 @@ def _records(
     def choose(names: list[str]) -> list[str]:
         return list(dict.fromkeys([*chosen_columns(named, fields, path, names), *chosen_codes(codes, path, names)]))
 
-    table = READERS[path.suffix.lower()](path, choose)
+    table = READERS[format_of(path)](path, choose)
     if not len(table):
-        raise InputError(f"{path} holds no rows: give a file with texts")
+        raise InputError(f"{path} holds no rows: give a file with texts", code="no-rows", value=str(path))
     held: dict[str, Sequence[str | None]] = {
         "text": _texts(named, table, path),
         "label": _codes(codes, table, path) if codes else optional(table, named["label_column"], name_of),
@@ -173,21 +196,44 @@ def _has_tab(value: object) -> bool:
 
 
 def existing_table(name: str, asked_by: str) -> Path:
-    """Return the path of the file that the parameter `asked_by` names, without reading it.
+    """Return the path of the file, or of the directory of Parquet parts, that `asked_by` names, without reading it.
 
     Raises:
         FileNotFoundError: There is no such file.
         ValueError: It is of another kind, or empty.
     """
     path = Path(name).expanduser()
+    if path.is_dir():
+        if not parquet_parts(path):
+            raise MissingFileError(
+                f"{asked_by} {path} is not a file, nor a directory of .parquet files: name either",
+                code="directory-without-parts",
+                parameter=asked_by,
+                value=str(path),
+            )
+        return path
     if not path.is_file():
-        raise MissingFileError(f"{asked_by} {path} is not a file: check the path (relative to {Path.cwd()})")
-    if path.suffix.lower() not in READERS:
-        raise InputError(f"{path} has the unknown suffix '{path.suffix}': use one of {', '.join(READERS)}")
+        raise MissingFileError(
+            f"{asked_by} {path} is not a file: check the path (relative to {Path.cwd()})",
+            code="missing-table",
+            parameter=asked_by,
+            value=str(path),
+        )
+    if format_of(path) not in READERS:
+        raise InputError(
+            f"{path} has the unknown suffix '{path.suffix}': use one of {', '.join(READERS)}",
+            code="unknown-suffix",
+            value=path.suffix,
+        )
     if not os.access(path, os.R_OK):
-        raise InputError(f"{asked_by} {path} cannot be read: change its rights")
+        raise InputError(
+            f"{asked_by} {path} cannot be read: change its rights",
+            code="table-unreadable",
+            parameter=asked_by,
+            value=str(path),
+        )
     if not path.stat().st_size:
-        raise InputError(f"{path} is empty: give a file with texts")
+        raise InputError(f"{path} is empty: give a file with texts", code="empty-table", value=str(path))
     return path
 
 

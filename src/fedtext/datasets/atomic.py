@@ -36,7 +36,9 @@ class AtomicSave:
         if self._protocol != "file":
             raise StorageError(
                 f"{type(self).__name__} saves to local files only, not to '{self._protocol}://' "
-                f"({self._filepath}): use the kedro_datasets type for remote storage"
+                f"({self._filepath}): use the kedro_datasets type for remote storage",
+                code="not-a-local-file",
+                value=str(self._filepath),
             )
         with replacing_file(Path(self._get_save_path())) as temporary:  # type: ignore[attr-defined]
             writer = copy.copy(self)

@@ -73,10 +73,17 @@ class ArraysDataset(AbstractDataset[np.ndarray | dict[str, np.ndarray], np.ndarr
         for name, array in arrays.items():
             if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
                 kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
-                raise StorageError(f"{self._filepath}: '{name}' is {kind}; only numeric and boolean arrays are saved")
+                raise StorageError(
+                    f"{self._filepath}: '{name}' is {kind}; only numeric and boolean arrays are saved",
+                    code="array-of-other-kind",
+                    value=name,
+                )
         contiguous = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
         with replacing_file(self._filepath) as temporary:
+            temporary.touch()
+            readers = temporary.stat().st_mode
             save_file(contiguous, temporary, metadata={"single": str(not isinstance(data, dict))})
+            temporary.chmod(readers)  # safetensors writes a file for its owner alone
 
     def load(self) -> np.ndarray | dict[str, np.ndarray]:
         """Return the array or the dictionary that was saved."""
@@ -140,13 +147,21 @@ class PydanticJSONDataset(AbstractDataset[BaseModel, BaseModel]):
     def _model(self) -> type[BaseModel]:
         found = load_obj(self._model_name)
         if not (isinstance(found, type) and issubclass(found, BaseModel)):
-            raise StorageError(f"{self._filepath}: model '{self._model_name}' is not a pydantic model class")
+            raise StorageError(
+                f"{self._filepath}: model '{self._model_name}' is not a pydantic model class",
+                code="not-a-model-class",
+                value=self._model_name,
+            )
         return found
 
     def save(self, data: BaseModel) -> None:
         """Write `data`, which must be of the declared class."""
         if not isinstance(data, self._model):
-            raise StorageError(f"{self._filepath}: got a {type(data).__name__}, the catalog says {self._model_name}")
+            raise StorageError(
+                f"{self._filepath}: got a {type(data).__name__}, the catalog says {self._model_name}",
+                code="data-of-another-model",
+                value=self._model_name,
+            )
         write_text(self._filepath, data.model_dump_json(indent=2) + "\n")
 
     def load(self) -> BaseModel:
@@ -157,7 +172,11 @@ class PydanticJSONDataset(AbstractDataset[BaseModel, BaseModel]):
             faults = "; ".join(
                 f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors(include_input=False)
             )
-            raise StorageError(f"{self._filepath} does not hold a {self._model_name}: {faults}") from None
+            raise StorageError(
+                f"{self._filepath} does not hold a {self._model_name}: {faults}",
+                code="file-of-another-model",
+                value=self._model_name,
+            ) from None
 
     def preview(self) -> JSONPreview:
         """Return what Kedro-Viz shows."""

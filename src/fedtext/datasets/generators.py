@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from fedtext.datasets.atomic import StorageError
 from fedtext.datasets.models import PublicModelDataset
 from fedtext.models import fit
+from fedtext.models.architecture import Architecture
 from fedtext.models.endpoint import ENDPOINT, Endpoint
 from fedtext.models.language_model import place_of
 from fedtext.models.source import SHIPPED, TOKENIZER_FILES, check_tokenizer_files, fetch, fetch_tokenizer
@@ -123,6 +124,11 @@ class GeneratorDataset(PublicModelDataset):
         return super().context if self._endpoint is None else None
 
     @property
+    def architecture(self) -> Architecture | None:
+        """What the model is built like; None for a server."""
+        return super().architecture if self._endpoint is None else None
+
+    @property
     def is_server(self) -> bool:
         """Whether the model runs on a server, which can be checked only by a request."""
         return self._endpoint is not None
@@ -156,13 +162,22 @@ class GeneratorDataset(PublicModelDataset):
         if self._base_url is None:
             return replace(Endpoint.of(self._source), **self._options)
         if not self._model or self._source:
-            raise StorageError(f"the endpoint at {self._base_url} is told by base_url and model: give both, no source")
+            raise StorageError(
+                f"the endpoint at {self._base_url} is told by base_url and model: give both, no source",
+                code="endpoint-with-source",
+                parameter="source",
+                value=self._source,
+            )
         return Endpoint(base_url=self._base_url.rstrip("/"), model=self._model, **self._options)
 
     @cached_property
     def _place(self) -> str:
         if not self._source:
-            raise StorageError("a generator needs a source, or the base_url and model of an endpoint: give one")
+            raise StorageError(
+                "a generator needs a source, or the base_url and model of an endpoint: give one",
+                code="neither-source-nor-endpoint",
+                parameter="source",
+            )
         return place_of(self._source)
 
     def _exists(self) -> bool:
@@ -175,7 +190,9 @@ class GeneratorDataset(PublicModelDataset):
         if self._prompt == "chat" and (reason := fit.chat_fault(_tokenizer(self._source).load())):
             from fedtext.generation.generators.local import no_chat_message
 
-            raise StorageError(no_chat_message(self._source, reason))
+            raise StorageError(
+                no_chat_message(self._source, reason), code="no-chat-template", parameter="source", value=self._source
+            )
         return True
 
     def _describe(self) -> dict[str, Any]:
@@ -206,7 +223,10 @@ class NamedGeneratorDataset(GeneratorDataset):
         if name not in known:
             raise StorageError(
                 f"models.plms has no generator '{name}' (it has: {', '.join(sorted(known)) or 'none'}): add it, or "
-                "correct the name"
+                "correct the name",
+                code="unknown-generator",
+                parameter="models.plms",
+                value=name,
             )
         told = known[name]
         settings = {"source": told} if isinstance(told, str) else dict(told)
@@ -215,7 +235,7 @@ class NamedGeneratorDataset(GeneratorDataset):
         try:
             self._own_prompt = None if prompt is None else as_prompt(prompt, f"models.plms.{name}.prompt")
         except InputError as error:
-            raise StorageError(str(error)) from None
+            raise StorageError(str(error), code=error.code, parameter=error.parameter, value=error.value) from None
 
 
 def _temperature(given: float | None, source: str) -> float | None:
@@ -224,7 +244,12 @@ def _temperature(given: float | None, source: str) -> float | None:
         return TypeAdapter(Temperature | None).validate_python(given)
     except ValidationError as error:
         said = str(error.errors()[0]["msg"])
-        raise StorageError(f"generator '{source}' has temperature {given!r}: {said[:1].lower()}{said[1:]}") from None
+        raise StorageError(
+            f"generator '{source}' has temperature {given!r}: {said[:1].lower()}{said[1:]}",
+            code="unusable-temperature",
+            parameter="temperature",
+            value=given,
+        ) from None
 
 
 def _tokenizer(source: str) -> Tokenizer:

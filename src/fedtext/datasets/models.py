@@ -17,6 +17,7 @@ from kedro.io import AbstractDataset
 
 from fedtext.datasets.atomic import StorageError
 from fedtext.models import fit
+from fedtext.models.architecture import Architecture, architecture_of
 from fedtext.models.language_model import place_of
 from fedtext.models.reading_limits import Beyond, validate_script
 from fedtext.models.source import SHIPPED, check_model_files, context_of, fetch, model_identity
@@ -46,7 +47,11 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
 
     def save(self, data: Any) -> NoReturn:
         """Raise an error: a trained model is saved as a ModelDirectoryDataset."""
-        raise StorageError(f"{self.kind} '{self._source}' is public and read only: save to a ModelDirectoryDataset")
+        raise StorageError(
+            f"{self.kind} '{self._source}' is public and read only: save to a ModelDirectoryDataset",
+            code="model-is-read-only",
+            value=self._source,
+        )
 
     def identity(self) -> Path | str:
         """Return what a result depends on: a directory's content, or a Hugging Face id with its commit of today."""
@@ -67,6 +72,15 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
     def context(self) -> int | None:
         """The largest number of tokens that a local model reads at once; None if unknown or unlimited."""
         return context_of(self._place, self.kind, self.instead)
+
+    @property
+    def architecture(self) -> Architecture | None:
+        """What the model is built like, known without its weights; None if it does not compute here.
+
+        Raises:
+            MissingFileError: It is not known.
+        """
+        return architecture_of(self._source)
 
     def _exists(self) -> bool:
         """Return True, so that a missing model gives its own error when it is loaded."""
@@ -124,7 +138,9 @@ class MaskedModelDataset(PublicModelDataset):
             raise StorageError(
                 "mask filling needs a masked language model and models.masked is none: name a local directory or a "
                 "Hugging Face id (--params models.masked=roberta-large, or --env hub), or set "
-                "pe.variation to few_shot"
+                "pe.variation to few_shot",
+                code="no-masked-model",
+                parameter="models.masked",
             )
         return self._source
 
@@ -163,6 +179,11 @@ class TaggerDataset(PublicModelDataset):
     def identity(self) -> Path | str:
         """Return the file of the rules, or the classifier's content or commit."""
         return Path(self._place) if self._source == RULES else super().identity()
+
+    @property
+    def architecture(self) -> Architecture | None:
+        """What the classifier is built like; None for rules."""
+        return None if self._source == RULES else super().architecture
 
     def _exists(self) -> bool:
         return self._source == RULES or super()._exists()
@@ -257,14 +278,20 @@ class ModelDirectoryDataset(AbstractDataset[Saveable | tuple[Saveable, ...], Pat
         for part in parts:
             if not callable(getattr(part, "save_pretrained", None)):
                 raise StorageError(
-                    f"{self._filepath}: cannot save a {type(part).__name__}, which has no save_pretrained(path)"
+                    f"{self._filepath}: cannot save a {type(part).__name__}, which has no save_pretrained(path)",
+                    code="not-a-model",
+                    value=type(part).__name__,
                 )
         with replacing_directory(self._filepath) as directory, without_library_bars():
             for part in parts:
                 part.save_pretrained(str(directory))
             digests = file_digests(directory)
             if not digests:
-                raise StorageError(f"{self._filepath}: save_pretrained of {type(data).__name__} wrote no file")
+                raise StorageError(
+                    f"{self._filepath}: save_pretrained of {type(data).__name__} wrote no file",
+                    code="model-wrote-no-file",
+                    value=type(data).__name__,
+                )
             write_text(directory / MARKER, json.dumps(digests, indent=1, sort_keys=True))
 
     def load(self) -> Path:
@@ -274,13 +301,21 @@ class ModelDirectoryDataset(AbstractDataset[Saveable | tuple[Saveable, ...], Pat
             DatasetError: A file is missing, changed or unexpected; it is named.
         """
         if not self._exists():
-            raise StorageError(f"{self._filepath} holds no complete model: its {MARKER} is missing. Run its node again")
+            raise StorageError(
+                f"{self._filepath} holds no complete model: its {MARKER} is missing. Run its node again",
+                code="incomplete-model",
+                value=str(self._filepath),
+            )
         expected = json.loads((self._filepath / MARKER).read_text(encoding="utf-8"))
         found = file_digests(self._filepath)
         for name in sorted(expected.keys() | found.keys()):
             if expected.get(name) != found.get(name):
                 state = "missing" if name not in found else "not listed" if name not in expected else "changed"
-                raise StorageError(f"{self._filepath / name} is {state}: delete {self._filepath} and run again")
+                raise StorageError(
+                    f"{self._filepath / name} is {state}: delete {self._filepath} and run again",
+                    code="model-file-changed",
+                    value=name,
+                )
         return self._filepath
 
     def _exists(self) -> bool:

@@ -46,7 +46,7 @@ class RunFactsDataset(AbstractDataset[Any, Any]):
 
     def save(self, data: Any) -> NoReturn:
         """Raise an error: a run gives its facts by `add_facts`."""
-        raise StorageError("run_facts is read only: no node makes it")
+        raise StorageError("run_facts is read only: no node makes it", code="facts-are-read-only")
 
     def _exists(self) -> bool:
         return True
@@ -77,7 +77,10 @@ class ReleaseHistoryDataset(AbstractDataset[Any, tuple[Spent, ...]]):
 
     def save(self, data: Any) -> NoReturn:
         """Raise an error: the runner writes the history."""
-        raise StorageError(f"the release history of {self._filepath} is written by the runner, not by a node")
+        raise StorageError(
+            f"the release history of {self._filepath} is written by the runner, not by a node",
+            code="history-is-read-only",
+        )
 
     def identity(self) -> str:
         """Return the history itself, so that a report is written again when the history has grown."""

@@ -28,10 +28,11 @@ def nearest(
         ValueError: there is no target, or the two have different lengths.
     """
     if len(targets) == 0:
-        raise InputError("no targets: a nearest neighbour needs at least one vector to choose from")
+        raise InputError("no targets: a nearest neighbour needs at least one vector to choose from", code="no-targets")
     if queries.shape[1] != targets.shape[1]:
         raise InputError(
-            f"queries have {queries.shape[1]} dimensions, targets {targets.shape[1]}: embed both with one encoder"
+            f"queries have {queries.shape[1]} dimensions, targets {targets.shape[1]}: embed both with one encoder",
+            code="dimensions-differ",
         )
     columns = np.ascontiguousarray(targets, dtype=np.float32).T
     index, cosine = np.empty(len(queries), dtype=np.int64), np.empty(len(queries), dtype=np.float32)

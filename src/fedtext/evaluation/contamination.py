@@ -68,7 +68,10 @@ def bootstrap_gap(
     """
     older, newer = values[~is_newer], values[is_newer]
     if min(len(older), len(newer)) < FEWEST:
-        raise InputError(f"{len(older)} older and {len(newer)} newer texts: a gap needs at least {FEWEST} of each")
+        raise InputError(
+            f"{len(older)} older and {len(newer)} newer texts: a gap needs at least {FEWEST} of each",
+            code="too-few-dated-texts",
+        )
     draws = stream(seed, "contamination bootstrap")
     means = [side[draws.integers(len(side), size=(resamples, len(side)))].mean(axis=1) for side in (older, newer)]
     low, high = np.quantile(means[0] - means[1], [0.025, 0.975])

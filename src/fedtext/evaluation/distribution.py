@@ -41,7 +41,10 @@ def frechet_distance(a: Float[np.ndarray, "text dim"], b: Float[np.ndarray, "oth
     """
     a, b = _checked(a, "first"), _checked(b, "second")
     if a.shape[1] != b.shape[1]:
-        raise InputError(f"embeddings of {a.shape[1]} and {b.shape[1]} dimensions: use one encoder for both sides")
+        raise InputError(
+            f"embeddings of {a.shape[1]} and {b.shape[1]} dimensions: use one encoder for both sides",
+            code="dimensions-differ",
+        )
     root_a, root_b = _covariance_root(a), _covariance_root(b)
     overlap = np.linalg.svd(root_a @ root_b.T, compute_uv=False).sum()
     spread = np.sum(root_a**2) + np.sum(root_b**2) - 2 * overlap
@@ -57,7 +60,11 @@ def self_distance(
     """
     size = min(n, len(x) // 2)
     if size < 2 or repeats < 1:
-        raise InputError(f"a floor needs two disjoint samples of 2 or more texts, got {len(x)} texts: add texts")
+        raise InputError(
+            f"a floor needs two disjoint samples of 2 or more texts, got {len(x)} texts: add texts",
+            code="too-few-texts-for-floor",
+            value=len(x),
+        )
     draws = []
     for _ in range(repeats):
         order = rng.permutation(len(x))
@@ -98,7 +105,7 @@ def median_distance_to_medoid(x: Float[np.ndarray, "text dim"]) -> float:
     """Compute the median distance of the rows to their medoid, the row nearest to all others; small if clustered."""
     x = np.asarray(x, dtype=np.float64)
     if len(x) == 0:
-        raise InputError("no embeddings: a medoid needs at least one text")
+        raise InputError("no embeddings: a medoid needs at least one text", code="no-embeddings")
     reach = np.concatenate([np.sqrt(block).sum(axis=1) for block in _squared_distance_blocks(x, x)])
     return float(np.median(np.linalg.norm(x - x[reach.argmin()], axis=1)))
 
@@ -141,7 +148,12 @@ class HeldOut:
             ValueError: there are fewer than `size` texts.
         """
         if len(texts) < self.size:
-            raise InputError(f"{len(texts)} texts to compare at size {self.size}: set smallest_set to {len(texts)}")
+            raise InputError(
+                f"{len(texts)} texts to compare at size {self.size}: set smallest_set to {len(texts)}",
+                code="smaller-than-smallest-set",
+                parameter="smallest_set",
+                value=self.size,
+            )
         draws = []
         for repeat in range(self.repeats):
             ours = stream(self.seed, "fid texts", repeat).permutation(len(texts))[: self.size]
@@ -177,10 +189,17 @@ def fit_pca(x: Float[np.ndarray, "text dim"], axes: int = 2) -> Pca:
 def _checked(x: Float[np.ndarray, "text dim"], side: str) -> Float[np.ndarray, "text dim"]:
     x = np.asarray(x, dtype=np.float64)
     if len(x) < 2:
-        raise InputError(f"the {side} set has {len(x)} texts: a distribution needs at least 2")
+        raise InputError(
+            f"the {side} set has {len(x)} texts: a distribution needs at least 2",
+            code="too-few-texts-for-distribution",
+            value=len(x),
+        )
     if not np.isfinite(x).all():
         bad = int((~np.isfinite(x).all(axis=1)).sum())
-        raise InputError(f"{bad} of the {side} set's {len(x)} embeddings are not finite: embed the texts again")
+        raise InputError(
+            f"{bad} of the {side} set's {len(x)} embeddings are not finite: embed the texts again",
+            code="embeddings-not-finite",
+        )
     return x
 
 

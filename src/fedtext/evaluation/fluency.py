@@ -33,6 +33,6 @@ def nats_per_byte(model: LanguageModel, texts: Sequence[str], *, length: int = L
     cut = cut_to(texts, tokenizer, [length] * len(texts))
     size = sum(len(text.encode()) for text in cut)
     if size == 0:
-        raise InputError("no texts: how well a generator knows them needs at least one")
+        raise InputError("no texts: how well a generator knows them needs at least one", code="no-texts-to-know")
     counts = count_by_text(loaded, text_windows(tokenizer, cut, length), label="the generator's knowledge")
     return float(counts.nats.sum()) / size

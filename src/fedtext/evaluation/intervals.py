@@ -29,9 +29,17 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval
 
     x = np.asarray(values, dtype=np.float64)
     if x.size == 0 or not np.isfinite(x).all():
-        raise InputError(f"an interval over seeds needs finite values, got {x.tolist()}: leave failed runs out")
+        raise InputError(
+            f"an interval over seeds needs finite values, got {x.tolist()}: leave failed runs out",
+            code="figures-not-finite",
+        )
     if not 0 < confidence < 1:
-        raise InputError(f"confidence is {confidence}; give a share between 0 and 1, such as 0.95")
+        raise InputError(
+            f"confidence is {confidence}; give a share between 0 and 1, such as 0.95",
+            code="confidence-out-of-range",
+            parameter="confidence",
+            value=confidence,
+        )
     mean = float(x.mean())
     if x.size == 1:
         return Interval(mean, None, None, 1)
@@ -42,5 +50,8 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval
 def paired_difference(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> Interval:
     """Compute the interval of the mean of a_i - b_i, where run i of both had the same seed."""
     if len(a) != len(b):
-        raise InputError(f"{len(a)} runs against {len(b)}: a paired difference needs the same seeds on both sides")
+        raise InputError(
+            f"{len(a)} runs against {len(b)}: a paired difference needs the same seeds on both sides",
+            code="seeds-differ",
+        )
     return mean_interval([x - y for x, y in zip(a, b, strict=True)], confidence)

@@ -141,7 +141,11 @@ def learned_judge(validation: pd.DataFrame, test: pd.DataFrame) -> RewardJudge:
 
     for name, pairs in (("validation", validation), ("test", test)):
         if pairs.empty:
-            raise InputError(f"no {name} pairs: a reward model needs both to learn from and to be tested on")
+            raise InputError(
+                f"no {name} pairs: a reward model needs both to learn from and to be tested on",
+                code="no-pairs-to-judge-by",
+                value=name,
+            )
     gaps = _gaps(validation)
     model = LogisticRegression(C=INVERSE_PENALTY, fit_intercept=False, max_iter=1000)
     model.fit(np.concatenate([gaps, -gaps]), np.repeat([1, 0], len(gaps)))

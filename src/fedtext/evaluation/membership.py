@@ -63,7 +63,10 @@ def attack(
     """
     for name, scores in (("members", members), ("non-members", others)):
         if len(scores) < 2 or not np.isfinite(scores).all():
-            raise InputError(f"{len(scores)} scores of {name}: an attack is judged by two finite ones at least of each")
+            raise InputError(
+                f"{len(scores)} scores of {name}: an attack is judged by two finite ones at least of each",
+                code="too-few-membership-scores",
+            )
     below_members = _share_below(others, members)
     above_others = 1.0 - _share_below(members, others)
     auc = float(below_members.mean())

@@ -48,7 +48,7 @@ class NextTokenCounts:
         """Return accuracies as fractions, the number of `tokens` and `cross_entropy` (nats a token)."""
         scored = int(self.tokens.sum())
         if scored == 0:
-            raise InputError("next-token accuracy: no token to score; every text is empty")
+            raise InputError("next-token accuracy: no token to score; every text is empty", code="no-token-to-score")
         return {
             **{f"top_{k}": float(c / scored) for k, c in zip(self.top, self.correct.sum(axis=0), strict=True)},
             "tokens": scored,
@@ -77,7 +77,10 @@ def text_windows(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], lengt
     """Return the start token and all tokens of each text, in windows of `length`."""
     start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
     if start is None:
-        raise InputError("the tokenizer has neither a <bos> nor an <eos> to start a text with: set its bos_token")
+        raise InputError(
+            "the tokenizer has neither a <bos> nor an <eos> to start a text with: set its bos_token",
+            code="no-start-token",
+        )
     encoded = tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"] if texts else []
     return Windows.of([[start, *ids] for ids in encoded], length)
 
@@ -173,5 +176,8 @@ def _predict(
     rank[tied] += ((logits[tied] == truth[tied]) & smaller).sum(-1, dtype=torch.int32)
     nats = torch.logsumexp(logits, -1) - truth[:, 0]
     if not torch.isfinite(nats).all():  # comparisons with NaN are false: every label would rank first
-        raise InputError("next-token accuracy: the model's logits are not finite; lower the learning rate it had")
+        raise InputError(
+            "next-token accuracy: the model's logits are not finite; lower the learning rate it had",
+            code="logits-not-finite",
+        )
     return rank.cpu().numpy(), nats.double().cpu().numpy()

@@ -166,5 +166,8 @@ def as_document(found: Ratio) -> dict[str, Any]:
 
 def _difference(a: Counts, b: Counts, clients: Clusters | None) -> Ratio:
     if not np.array_equal(a.denominator, b.denominator):
-        raise InputError("two conditions were scored on different held-out texts; score them on the same")
+        raise InputError(
+            "two conditions were scored on different held-out texts; score them on the same",
+            code="held-out-texts-differ",
+        )
     return clustered_ratio(a.numerator - b.numerator, a.denominator, clients)

@@ -123,16 +123,17 @@ class EvaluationQuery:
 def evaluation_ledger(
     privacy: Privacy, evaluation: Evaluation, test_units: int, asked: Sequence[EvaluationQuery]
 ) -> Ledger:
-    """Open an empty ledger of the test clients, for these releases at one noise multiplier.
+    """Open an empty ledger of the test units, for these releases, all with the same noise multiplier.
 
     Raises:
-        ValueError: there is no test client, or delta is too large for so few.
+        ValueError: there is no test unit, or delta is too large for so few units.
     """
     declared = evaluation.declaration(privacy)
     if test_units < 1:
         raise InputError(
             f"{test_units} test {privacy.unit}s are expected: raise partition.test_share or privacy.population, or "
-            "measure without protection (evaluation.priced=false)"
+            "measure without protection (evaluation.dp=false)",
+            code="too-few-test-units",
         )
     queries = [one.query(declared, test_units, len(asked)) for one in asked]
     return opened_ledger(queries, declared, test_units, part="test")
@@ -172,7 +173,9 @@ def released_order(conditions: Sequence[str]) -> tuple[str, ...]:
     judged = evaluated_condition(conditions)
     if judged is None or EPS0.name not in conditions:
         raise InputError(
-            f"{', '.join(conditions)}: a private evaluation compares what an algorithm made with {EPS0.name}"
+            f"{', '.join(conditions)}: a private evaluation compares what an algorithm made with {EPS0.name}",
+            code="condition-not-compared",
+            value=list(conditions),
         )
     return judged, *(name for name in ordered_conditions(conditions) if name != judged)
 
@@ -245,7 +248,11 @@ class ReleasedCounts:
         names = released_order(conditions)
         width = len(names)
         if released.shape != (1 + 2 * width,):
-            raise InputError(f"{released.size} released numbers for {width} conditions: {1 + 2 * width} are wanted")
+            raise InputError(
+                f"{released.size} released numbers for {width} conditions: {1 + 2 * width} are wanted",
+                code="released-numbers-do-not-fit",
+                value=released.size,
+            )
         tokens = max(float(released[0]), noise) / scale
         squares = released[1 + width :] * clip_norm / SQUARES
         return cls(names, tokens, released[1 : 1 + width], squares, guess, noise, clip_norm, scale)

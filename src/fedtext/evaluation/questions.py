@@ -94,7 +94,10 @@ def question_scores(
         raise InputError(
             "no held-out text is an exercise ('Passage: ... Question: ... Answer: ...' whose "
             "passage holds the answer): read some (corpus.source=squad_questions, chunking.first_only=true, a larger "
-            "chunking.length), or leave questions out (evaluation.questions.measured=false)"
+            "chunking.length), or leave questions out (evaluation.questions.measured=false)",
+            code="no-exercise-held-out",
+            parameter="evaluation.questions.measured",
+            value=True,
         )
     given = [""] * len(asked)
     if exercises:

@@ -57,7 +57,9 @@ def clustered_mean_of_ratios(
     """
     totals = denominators.sum(axis=0).astype(np.float64)
     if totals.size == 0 or (totals == 0).any():
-        raise InputError("a mean of ratios over nothing: there is no part, or its denominators sum to 0")
+        raise InputError(
+            "a mean of ratios over nothing: there is no part, or its denominators sum to 0", code="mean-over-nothing"
+        )
     ratios = numerators.sum(axis=0) / totals
     moved = (numerators - ratios * denominators) / totals
     if weights is None:
@@ -81,7 +83,7 @@ def clustered_ratio(
     """
     total = float(denominator.sum())
     if total == 0:
-        raise InputError("a ratio over nothing: the denominators sum to 0")
+        raise InputError("a ratio over nothing: the denominators sum to 0", code="ratio-over-nothing")
     estimate = float(numerator.sum()) / total
     spread, count = _error(_by_cluster(numerator - estimate * denominator, clusters))
     return Ratio(estimate, spread / abs(total), count)

@@ -52,6 +52,8 @@ def candidates_of(
     if (last := max(by_adapter, default=-1)) >= len(scores):
         raise InputError(
             f"the rounds report {len(scores)} scores, but adapter {last} has candidates too: report one score, or "
-            "null, for each set of candidates"
+            "null, for each set of candidates",
+            code="scores-do-not-fit-rounds",
+            value=len(scores),
         )
     return [Candidates(adapter, scores[adapter], rows) for adapter, rows in by_adapter.items()]

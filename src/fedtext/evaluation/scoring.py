@@ -57,7 +57,11 @@ def published_figures(scored: Mapping[str, Any]) -> dict[str, float]:
 
 
 def doubly_tokenised(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], length: int) -> list[list[int]]:
-    """Return rows of at most `length` tokens: start, text and end as pieces, those after a space tokenised twice."""
+    """Tokenise texts as POPri's released code does: into pieces, and then each piece again as if it were a word.
+
+    Returns:
+        A row per text, of at most `length` tokens: the start token, the text and the end token.
+    """
     again: dict[str, list[int]] = {}
 
     def tokens_of(piece: str) -> list[int]:

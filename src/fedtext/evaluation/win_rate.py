@@ -77,7 +77,10 @@ def wins(
         ValueError: the numbers of prompts and answers differ, or the judge does not return a share for each pair.
     """
     if not len(prompts) == len(ours) == len(theirs):
-        raise InputError(f"{len(ours)} and {len(theirs)} answers to {len(prompts)} prompts: give one a side and prompt")
+        raise InputError(
+            f"{len(ours)} and {len(theirs)} answers to {len(prompts)} prompts: give one a side and prompt",
+            code="answers-do-not-fit-prompts",
+        )
     left, right = [one.strip() for one in ours], [one.strip() for one in theirs]
     decided = np.array([(1.0 + bool(a) - bool(b)) / 2 for a, b in zip(left, right, strict=True)])
     asked = [i for i, (a, b) in enumerate(zip(left, right, strict=True)) if a and b and a != b]
@@ -87,7 +90,8 @@ def wins(
     both = np.asarray(judge.first_wins([*named, *named], [*a, *b], [*b, *a]), dtype=np.float64)
     if both.shape != (2 * len(asked),) or not ((both >= 0) & (both <= 1)).all():
         raise InputError(
-            f"{judge.description}: no share between 0 and 1 for each of {2 * len(asked)} comparisons: mend it"
+            f"{judge.description}: no share between 0 and 1 for each of {2 * len(asked)} comparisons: mend it",
+            code="judge-gives-no-share",
         )
     decided[asked] = 0.5 + (both[: len(asked)] - both[len(asked) :]) / 2
     return decided
@@ -110,9 +114,13 @@ def compared_answers(judge: Judge, prompts: Sequence[str], answers: Mapping[str,
         ValueError: there is no prompt, no answers of the policy or the generator, or an error of `wins`.
     """
     if not len(prompts):
-        raise InputError("no held-out prompts: a win rate needs at least one")
+        raise InputError("no held-out prompts: a win rate needs at least one", code="no-held-out-prompts")
     if absent := [one.name for one in (POLICY, UNTUNED) if one.name not in answers]:
-        raise InputError(f"no answers of {' and '.join(absent)}: a policy is judged beside the generator as it was")
+        raise InputError(
+            f"no answers of {' and '.join(absent)}: a policy is judged beside the generator as it was",
+            code="no-answers",
+            value=absent,
+        )
     one = np.ones(len(prompts))
     won = _all_wins(judge, prompts, answers)
     scored: dict[str, dict[str, np.ndarray]] = {

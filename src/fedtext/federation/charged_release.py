@@ -3,7 +3,8 @@
 1. The ledger is charged, for all releases of one call before the first of them.
 2. The budget guard admits it (fedtext.privacy.budget_guard). No private value has been read so far.
 3. The release function computes its sums of messages, and noise is drawn for each, bound to the very sum it hides: two
-   different sums never share their noise, which their difference would otherwise cancel.
+   different sums never share their noise, which their difference would otherwise cancel. A release that draws tokens
+   by the exponential mechanism draws each by bits that are bound to its scores in the same way.
 4. The budget guard confirms and records it, by a keyed digest of the sums, before a result is returned.
 
 `charged_releases` is the only code that charges a ledger, asks the guard and draws noise (tests/contracts). A release
@@ -12,8 +13,9 @@ function gets its samples and its noise from it, and cannot leave out a step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -24,12 +26,12 @@ from fedtext.federation.query import Query
 from fedtext.federation.units import digest
 from fedtext.privacy.budget_guard import current
 from fedtext.privacy.ledger import Ledger, Release
-from fedtext.privacy.noise import NoiseKey, discrete_gaussian, keyed_bytes
+from fedtext.privacy.noise import NoiseKey, discrete_gaussian, exponential_choice, keyed_bytes
 from fedtext.system.errors import InputError
 
 
 @runtime_checkable
-class PlannedNoise(Protocol):
+class PlannedRelease(Protocol):
     """The public facts of a release that is to be made."""
 
     @property
@@ -40,13 +42,57 @@ class PlannedNoise(Protocol):
     def release(self) -> Release:
         """The release that the ledger is charged with; one may cover all rounds."""
 
+
+@runtime_checkable
+class PlannedNoise(PlannedRelease, Protocol):
+    """The public facts of a release that adds noise to sums."""
+
     @property
     def stddev_on_grid(self) -> float:
         """Standard deviation of one draw of noise, in grid points."""
 
 
+@dataclass(frozen=True)
+class Noise:
+    """Draws of a release's noise, from the run's secret."""
+
+    key: NoiseKey
+    stddev_on_grid: float
+
+    def on(self, sums: Int64[np.ndarray, "*shape"], stream: tuple[str, ...]) -> Int64[np.ndarray, "*shape"]:
+        """Return the sums with the draw of noise that `stream` names."""
+        drawn = discrete_gaussian(self.key, stddev_on_grid=self.stddev_on_grid, size=sums.size, stream=stream)
+        drawn = drawn.reshape(sums.shape)
+        drawn += sums  # int64 sums are sums modulo 2^64
+        return drawn
+
+
+@dataclass(frozen=True)
+class HolderNoise:
+    """The noise that data holders add themselves, wherever their messages are computed (aggregation `local`)."""
+
+    noise: Noise
+    stream: tuple[str, ...]
+
+    def sum_of(self, sent: Messages, dim: int) -> Int64[np.ndarray, " dim"]:
+        """Return the sum of what some holders send, by their codes, each with noise bound to it and to the holder."""
+        total = np.zeros(dim, dtype=np.int64)
+        for sender, message in sent:
+            total += self.noise.on(message, ("client", str(sender), *self.stream, digest(message)))
+        return total
+
+
+@runtime_checkable
+class PlannedChoices(PlannedRelease, Protocol):
+    """The public facts of a release that draws by the exponential mechanism."""
+
+    @property
+    def scale(self) -> float:
+        """The grid points by which a score must differ to be e times as likely."""
+
+
 class ChargedRelease:
-    """A release that was charged and admitted: it has the samples, and adds the planned noise.
+    """A release that was charged and admitted: it has the samples, and adds the planned noise or draws by it.
 
     Attributes:
         ledger: The ledger after the charge.
@@ -56,12 +102,13 @@ class ChargedRelease:
 
     samples: PrivateSamples
 
-    def __init__(self, plan: PlannedNoise, ledger: Ledger, key: NoiseKey) -> None:
+    def __init__(self, plan: PlannedRelease, ledger: Ledger, key: NoiseKey) -> None:
         self.part = taking_part(ledger, plan.query.parties)
         self.ledger = _charged(plan, ledger)
         self._plan, self._key = plan, key
         self._draw = sampling_name(plan.query, self.part)
         self._hidden: list[str] = []  # the streams and digests of all sums
+        self._chosen: list[tuple[str, ...]] = []  # the same of all scores: several threads may draw
         self._open = True
         current().admit(plan.release, ledger, self._draw)
 
@@ -71,24 +118,46 @@ class ChargedRelease:
         Raises:
             ValueError: the release was confirmed already.
         """
-        hidden = self._noted(sums, stream)
-        return self._with_noise(sums, hidden)
+        hidden = self._named(sums, stream)
+        self._hidden += hidden
+        return self._noise().on(sums, hidden)
 
-    def sum_of_noised(self, sent: Messages, stream: tuple[str, ...], dim: int) -> Int64[np.ndarray, " dim"]:
+    def chosen(self, scores: Int64[np.ndarray, " choice"], stream: tuple[str, ...]) -> int:
+        """Return a choice by the exponential mechanism, by bits that are bound to the scores and to the stream.
+
+        Raises:
+            ValueError: the release was confirmed already, or it was not planned to draw.
+        """
+        if not isinstance(self._plan, PlannedChoices):
+            raise InputError(
+                f"{self._plan.query.name}: its plan has no scale to draw by: ask for noise instead",
+                code="plan-without-scale",
+            )
+        hidden = self._named(scores, stream)
+        self._chosen.append(hidden)
+        return exponential_choice(self._key, scores, scale=self._plan.scale, stream=hidden)
+
+    def sum_of_noised(
+        self,
+        noised: Callable[[HolderNoise], Iterable[Int64[np.ndarray, " dim"]]],
+        stream: tuple[str, ...],
+        dim: int,
+    ) -> Int64[np.ndarray, " dim"]:
         """Return the sum of what the data holders send, each with noise of its own (aggregation `local`).
 
         Args:
-            sent: The code of each data holder and what it sends before noise.
+            noised: Returns sums of what the holders send, each holder in one of them, with the noise that it is given.
             stream: The name of the sum; a holder's noise is bound to its code and to what it sends, too.
             dim: Width of a message.
 
         Raises:
             ValueError: the release was confirmed already.
         """
+        self._validate_open()
         total = np.zeros(dim, dtype=np.int64)
-        for sender, message in sent:
-            total += self._with_noise(message, ("client", str(sender), *stream, digest(message)))
-        self._noted(total, stream)
+        for some in noised(HolderNoise(self._noise(), stream)):
+            total += some
+        self._hidden += self._named(total, stream)
         return total
 
     def confirm(self) -> None:
@@ -97,35 +166,45 @@ class ChargedRelease:
         Raises:
             ValueError: no noise was drawn for it.
         """
-        if not self._hidden:
+        hidden = [*self._hidden, *(part for one in sorted(self._chosen) for part in one)]
+        if not hidden:
             raise InputError(
                 f"{self._plan.query.name}: nothing was asked, and it is charged: ask at least once, or leave the "
-                "release out"
+                "release out",
+                code="charged-but-not-asked",
+                value=self._plan.query.name,
             )
-        receipt = keyed_bytes(self._key, 16, ("receipt", *self._hidden)).hex()
+        receipt = keyed_bytes(self._key, 16, ("receipt", *hidden)).hex()
         current().confirm(self._plan.release, self._plan.query.round, receipt, self._draw)
 
     def close(self) -> None:
         """Refuse all further noise."""
         self._open = False
 
-    def _noted(self, sums: Int64[np.ndarray, "*shape"], stream: tuple[str, ...]) -> tuple[str, ...]:
-        if not self._open:
-            raise InputError(f"{self._plan.query.name}: noise is drawn within the release, before it is confirmed")
-        self._hidden += (hidden := (*stream, digest(sums)))
-        return hidden
+    def _named(self, sums: Int64[np.ndarray, "*shape"], stream: tuple[str, ...]) -> tuple[str, ...]:
+        """Return what binds a draw to the stream and to the sums or scores; refuse it after the confirmation."""
+        self._validate_open()
+        return (*stream, digest(sums))
 
-    def _with_noise(self, sums: Int64[np.ndarray, "*shape"], stream: tuple[str, ...]) -> Int64[np.ndarray, "*shape"]:
-        noise = discrete_gaussian(
-            self._key, stddev_on_grid=self._plan.stddev_on_grid, size=sums.size, stream=stream
-        ).reshape(sums.shape)
-        noise += sums  # int64 sums are sums modulo 2^64
-        return noise
+    def _noise(self) -> Noise:
+        if not isinstance(self._plan, PlannedNoise):
+            raise InputError(
+                f"{self._plan.query.name}: its plan has no noise to add: draw by it instead", code="plan-without-noise"
+            )
+        return Noise(self._key, self._plan.stddev_on_grid)
+
+    def _validate_open(self) -> None:
+        if not self._open:
+            raise InputError(
+                f"{self._plan.query.name}: noise is drawn within the release, before it is confirmed",
+                code="noise-drawn-outside-release",
+                value=self._plan.query.name,
+            )
 
 
 @contextmanager
 def charged_releases(
-    plans: Sequence[PlannedNoise], samples: PrivateSamples, ledger: Ledger, key: NoiseKey
+    plans: Sequence[PlannedRelease], samples: PrivateSamples, ledger: Ledger, key: NoiseKey
 ) -> Iterator[tuple[Ledger, list[ChargedRelease]]]:
     """Charge and admit the releases; at the end of the block, which draws their noise, confirm them.
 
@@ -161,15 +240,7 @@ def charged_releases(
             release.close()
 
 
-def message_sum(messages: Messages, dim: int) -> Int64[np.ndarray, " dim"]:
-    """Return the sum of the messages, modulo 2^64."""
-    total = np.zeros(dim, dtype=np.int64)
-    for _, message in messages:
-        total += message
-    return total
-
-
-def _charged(plan: PlannedNoise, ledger: Ledger) -> Ledger:
+def _charged(plan: PlannedRelease, ledger: Ledger) -> Ledger:
     """Charge the release; one that covers several rounds is charged by its first."""
     release, round = plan.release, plan.query.round
     if release.rounds == 1 or round == 1:
@@ -177,6 +248,8 @@ def _charged(plan: PlannedNoise, ledger: Ledger) -> Ledger:
     if release not in ledger.releases:
         raise InputError(
             f"round {round} of '{release.name}' is charged by round 1, at the same weights, noise and clip norm, "
-            "and this ledger has no such entry: hand on the ledger that round 1 returned, or run it again"
+            "and this ledger has no such entry: hand on the ledger that round 1 returned, or run it again",
+            code="release-of-first-round-missing",
+            value=release.name,
         )
     return ledger

@@ -21,18 +21,17 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int64
 
-from fedtext.federation.charged_release import charged_releases, message_sum
+from fedtext.federation.charged_release import charged_releases
 from fedtext.federation.mechanism import (
     PlannedSum,
-    client_messages,
     dequantise,
     noise_widening,
     planned_release,
     planned_sum,
 )
+from fedtext.federation.messages import BlocksOf, Request, message_sum
 from fedtext.federation.private_samples import PrivateSamples, enrolled_units, scheduled, taking_part
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import BlocksOf
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.matrix_mechanism import Factorisation
@@ -97,7 +96,10 @@ def planned_run(
         raise InputError(
             f"{query.name}: privacy.sampling is {declaration.sampling}, privacy.aggregation {declaration.aggregation}; "
             "noise correlated across rounds keeps a schedule of its own and weights sums: declare sampling full and "
-            "aggregation secure or trusted"
+            "aggregation secure or trusted",
+            code="correlated-noise-needs-full-sampling",
+            parameter="privacy.sampling",
+            value=declaration.sampling,
         )
     plain = planned_sum(query, declaration, population, parties)
     release = planned_release(query, declaration, population, factorisation)
@@ -106,7 +108,11 @@ def planned_run(
     validate_exact_noise(stddev)
     run = PlannedRun(factorisation, plain, release, stddev)
     if run.sum_bits > 64:
-        raise InputError(f"{query.name}: a released row needs {run.sum_bits} bits, 64 are the most: add less noise")
+        raise InputError(
+            f"{query.name}: a released row needs {run.sum_bits} bits, 64 are the most: add less noise",
+            code="row-needs-too-many-bits",
+            value=run.sum_bits,
+        )
     return run
 
 
@@ -142,7 +148,9 @@ def correlated_sum(
     part, name, round = taking_part(ledger, query.parties), query.name, query.round
     plan = planned_run(query, factorisation, ledger.declaration, part.population, len(part.parties) or None)
     if not 1 <= round <= factorisation.rounds:
-        raise InputError(f"{name}: round {round} of a run of {factorisation.rounds} rounds")
+        raise InputError(
+            f"{name}: round {round} of a run of {factorisation.rounds} rounds", code="round-beyond-run", value=round
+        )
     held = (factorisation.start < round) & (factorisation.due >= round)
     stream = ("correlated", plan.release.stream_name(), str(query.dim), str(round), query.public_digest)
     counted = (factorisation.start <= round) & (factorisation.due >= round)
@@ -151,13 +159,15 @@ def correlated_sum(
         if open_sums.shape != (held.sum(), query.dim):
             wanted = f"({held.sum()}, {query.dim})"
             raise InputError(
-                f"{name}: open sums of shape {open_sums.shape}, round {round} continues {wanted}; run in order"
+                f"{name}: open sums of shape {open_sums.shape}, round {round} continues {wanted}; run in order",
+                code="rounds-out-of-order",
+                value=round,
             )
         samples = release.samples
         enrolled = enrolled_units(samples, part)
         sampled = scheduled(enrolled, separation=factorisation.separation, round=round, key=key)
-        messages = client_messages(blocks_of(samples.of_units(sampled)), plan.messages, sampled, key, stream)
-        rows = factorisation.weights[counted, round - 1, None] * message_sum(messages, query.dim)
+        total = message_sum(Request(blocks_of, plan.messages, key, stream), samples, sampled)
+        rows = factorisation.weights[counted, round - 1, None] * total
         rows[held[counted]] += open_sums
         released = dequantise(release.noised(rows[complete], stream), plan.step)
         return CorrelatedRound(released, rows[~complete], charged)

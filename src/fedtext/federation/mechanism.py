@@ -68,7 +68,10 @@ class PlannedSum:
             raise InputError(
                 f"{self.release.name}: the sum of n = {self.contributors} clients on a grid of step {self.step} with "
                 f"noise needs {self.message_bits} bits a coordinate, k = {modulus_bits} were given and 64 are the "
-                f"most: set modulus_bits to at least {self.message_bits}, or take a smaller noise multiplier"
+                f"most: set modulus_bits to at least {self.message_bits}, or take a smaller noise multiplier",
+                code="modulus-too-small",
+                parameter="modulus_bits",
+                value=modulus_bits,
             )
 
 
@@ -117,7 +120,12 @@ def planned_release(
             larger than the population, or a local query of one party names several.
     """
     if not (query.noise_multiplier > 0 and math.isfinite(query.noise_multiplier)):
-        raise InputError(f"noise_multiplier {query.noise_multiplier} of {query.name}: it must be positive and finite")
+        raise InputError(
+            f"noise_multiplier {query.noise_multiplier} of {query.name}: it must be positive and finite",
+            code="noise-multiplier-out-of-range",
+            parameter="noise_multiplier",
+            value=query.noise_multiplier,
+        )
     declaration = _declaration_of(query, declaration)
     step = grid_step(query.clip_norm, query.dim)
     sensitivity = adjusted_sensitivity(query.clip_norm, step, query.dim)
@@ -138,7 +146,7 @@ def planned_release(
         steps=query.steps,
         rounds=1 if correlation is None else correlation.rounds,
         non_negative=query.non_negative,
-        secret_draw=query.own,
+        secret_sample=query.own,
         parties=query.parties,
     )
 
@@ -223,7 +231,9 @@ def _declaration_of(query: Query, declaration: Privacy) -> Privacy:
     if query.parties is None or len(query.parties) != 1:
         raise InputError(
             f"{query.name}: one party answers alone, and {len(query.parties or ())} are named: ask each by a query of "
-            "its own"
+            "its own",
+            code="not-one-party",
+            value=query.parties,
         )
     return within_party(declaration)
 
@@ -234,7 +244,9 @@ def _validate_shares(stddev_on_grid: float, shares: int, dim: int, name: str) ->
     if thin or 2 * share_divergence(stddev_on_grid, shares, dim) > NEGLIGIBLE:
         raise InputError(
             f"{name}: noise of {stddev_on_grid:.3g} grid points in {shares} shares is not one discrete Gaussian to "
-            f"{NEGLIGIBLE} nats: ask for more noise, or declare aggregation local or trusted"
+            f"{NEGLIGIBLE} nats: ask for more noise, or declare aggregation local or trusted",
+            code="shares-are-no-gaussian",
+            value=shares,
         )
 
 
@@ -287,7 +299,9 @@ def share_divergence(stddev_on_grid: float, shares: int, dim: int) -> float:
     if variance < 0.25:
         raise InputError(
             f"noise of {stddev_on_grid} grid points in {shares} shares: a share needs a deviation of at least 0.5; "
-            "take a smaller step or fewer shares"
+            "take a smaller step or fewer shares",
+            code="share-too-small",
+            value=shares,
         )
     k = np.arange(1, min(shares, _TERMS))
     terms = np.exp(-2.0 * math.pi**2 * variance * k / (k + 1))
@@ -319,7 +333,11 @@ def client_messages(
     waiting = set(sampled.tolist())
     for unit, message in _messages(blocks, plan, key, stream):
         if unit not in waiting:
-            raise InputError(f"{plan.query.name}: a client contributes that was not asked, or contributes twice")
+            raise InputError(
+                f"{plan.query.name}: a client contributes that was not asked, or contributes twice",
+                code="contribution-not-asked",
+                value=plan.query.name,
+            )
         waiting.remove(unit)
         yield unit, message
     nothing = np.zeros(plan.query.dim, dtype=np.int64)
@@ -340,7 +358,9 @@ def _messages(
         if block.rows.ndim != 2 or block.rows.shape != (len(block.unit), query.dim):
             raise InputError(
                 f"{query.name}: a block of shape {block.rows.shape} of {len(block.unit)} clients; rows of "
-                f"{query.dim} numbers were declared"
+                f"{query.dim} numbers were declared",
+                code="contribution-of-another-shape",
+                value=block.rows.shape,
             )
         rows = max(1, _CELLS // query.dim)  # a few at a time: working memory in the cache, whatever a block's size
         pieces = [

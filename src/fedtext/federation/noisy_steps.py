@@ -19,11 +19,11 @@ from typing import Protocol, TypeVar
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.federation.charged_release import ChargedRelease, charged_releases, message_sum
-from fedtext.federation.mechanism import PlannedSum, client_messages, dequantise, planned_sum
+from fedtext.federation.charged_release import ChargedRelease, charged_releases
+from fedtext.federation.mechanism import PlannedSum, dequantise, planned_sum
+from fedtext.federation.messages import BlocksOf, Request, message_sum
 from fedtext.federation.private_samples import PrivateSamples, sampled_units, taking_part
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import BlocksOf
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.system.errors import InputError
@@ -109,13 +109,15 @@ class _Steps:
         self._made += 1
         if self._made > query.steps:
             raise InputError(
-                f"{query.name}: step {self._made} of {query.steps} that were charged: plan as many as are asked"
+                f"{query.name}: step {self._made} of {query.steps} that were charged: plan as many as are asked",
+                code="step-beyond-charge",
+                value=self._made,
             )
         stream = (plan.release.stream_name(), str(query.dim), f"step {self._made}", public_digest, *query.draw)
         # The privacy cost assumes independent samples: another noise or another training has samples of its own.
         drawn = sampled_units(samples, self._release.part, self._key, replace(query, draw=stream))
-        messages = client_messages(blocks_of(samples.of_units(drawn)), plan, drawn, self._key, stream)
-        return dequantise(self._release.noised(message_sum(messages, query.dim), stream), plan.step)
+        total = message_sum(Request(blocks_of, plan, self._key, stream), samples, drawn)
+        return dequantise(self._release.noised(total, stream), plan.step)
 
 
 def _planned(query: Query, ledger: Ledger) -> PlannedSum:
@@ -123,6 +125,11 @@ def _planned(query: Query, ledger: Ledger) -> PlannedSum:
     part = taking_part(ledger, query.parties)
     plan = planned_sum(query, ledger.declaration, part.population, len(part.parties) or None)
     if ledger.declaration.aggregation == "local" and not query.own:
-        raise InputError(f"{query.name}: steps are summed before noise is added: declare aggregation secure or trusted")
+        raise InputError(
+            f"{query.name}: steps are summed before noise is added: declare aggregation secure or trusted",
+            code="steps-need-a-sum",
+            parameter="privacy.aggregation",
+            value=query.name,
+        )
     plan.validate_modulus(64)
     return plan

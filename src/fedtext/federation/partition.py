@@ -44,9 +44,18 @@ def partition(client_ids: Column, labels: Column, params: Partition, silos: Silo
     if params.method == "natural":
         return _natural(client_ids, params)
     if params.clients is None:
-        raise InputError(f"partition.clients is not set: partition.method '{params.method}' needs a number of clients")
+        raise InputError(
+            f"partition.clients is not set: partition.method '{params.method}' needs a number of clients",
+            code="clients-not-set",
+            parameter="partition.clients",
+        )
     if params.clients > n_records:
-        raise InputError(f"partition.clients is {params.clients} but there are {n_records} records: lower it")
+        raise InputError(
+            f"partition.clients is {params.clients} but there are {n_records} records: lower it",
+            code="more-clients-than-records",
+            parameter="partition.clients",
+            value=params.clients,
+        )
     if params.method == "iid":
         return _named(iid(n_records, params.clients, seed=params.seed), params.clients)
     codes = _label_codes(labels, params.method)
@@ -122,12 +131,18 @@ def label_skew(
     if slots < len(names):
         raise InputError(
             f"{clients} clients with {labels_per_client} labels each cannot hold {len(names)} labels: raise "
-            "partition.labels_per_client or partition.clients"
+            "partition.labels_per_client or partition.clients",
+            code="too-few-labels-per-client",
+            parameter="partition.labels_per_client",
+            value=labels_per_client,
         )
     if np.minimum(sizes, clients).sum() < slots:
         raise InputError(
             f"{len(names)} labels do not suffice for {clients} clients with {labels_per_client} different ones each: "
-            "lower partition.labels_per_client or partition.clients"
+            "lower partition.labels_per_client or partition.clients",
+            code="too-many-labels-per-client",
+            parameter="partition.labels_per_client",
+            value=labels_per_client,
         )
     index = np.empty(len(labels), dtype=np.int64)
     first = 0
@@ -145,7 +160,9 @@ def _biased(labels: Column, clients: int, silos: Silos, seed: int) -> Int[np.nda
     if isinstance(silos.strong, tuple) or silos.groups is not None:
         raise InputError(
             "partition.method 'biased' makes its silos up: set silos.strong to a share of them, and silos.groups to "
-            "null"
+            "null",
+            code="strong-silos-not-set",
+            parameter="silos.strong",
         )
     strong = strong_number(clients, silos.strong)
     return biased(list(map(str, labels)), clients, strong=strong, codes=silos.strong_codes, seed=seed)
@@ -169,7 +186,10 @@ def _natural(client_ids: Column, params: Partition) -> np.ndarray:
     if params.clients is not None:
         raise InputError(
             f"partition.clients is {params.clients} but partition.method 'natural' keeps the clients of the data: "
-            "leave it unset, or choose another method"
+            "leave it unset, or choose another method",
+            code="clients-of-the-data",
+            parameter="partition.clients",
+            value=params.clients,
         )
     return np.array([str(one) for one in client_ids], dtype=object)
 
@@ -179,7 +199,10 @@ def _label_codes(labels: Column, method: str) -> Int[np.ndarray, " record"]:
     if missing:
         raise InputError(
             f"partition.method '{method}' needs labels, but {len(missing)} records have none, first record "
-            f"{missing[0]}: name the column by corpus.label_column, label them, or choose 'iid'"
+            f"{missing[0]}: name the column by corpus.label_column, label them, or choose 'iid'",
+            code="records-without-label",
+            parameter="partition.method",
+            value=method,
         )
     codes: np.ndarray = np.unique(np.array(labels, dtype=object), return_inverse=True)[1]
     return codes
@@ -188,7 +211,12 @@ def _label_codes(labels: Column, method: str) -> Int[np.ndarray, " record"]:
 def _full(index: Int[np.ndarray, " record"], clients: int, remedy: str) -> Int[np.ndarray, " record"]:
     empty = clients - len(np.unique(index))
     if empty:
-        raise InputError(f"{empty} of {clients} clients would hold no record: {remedy}")
+        raise InputError(
+            f"{empty} of {clients} clients would hold no record: {remedy}",
+            code="clients-without-record",
+            parameter="partition.clients",
+            value=clients,
+        )
     return index
 
 

@@ -56,13 +56,16 @@ def participants(
     """
     units = np.unique(enrolled.astype(np.int64))
     if not len(units):
-        raise InputError("nobody is enrolled: at least one unit is needed")
+        raise InputError("nobody is enrolled: at least one unit is needed", code="nobody-enrolled")
     if sampling == "full":
         return units
     if clients_per_round is None or not 1 <= clients_per_round <= population:
         raise InputError(
             f"clients_per_round {clients_per_round} with {sampling} sampling: give a number from 1 to {population}, "
-            "or set sampling to full"
+            "or set sampling to full",
+            code="clients-per-round-out-of-range",
+            parameter="clients_per_round",
+            value=clients_per_round,
         )
     lots = _sampling_keys(units, key, stream)
     if sampling == "poisson":
@@ -83,9 +86,19 @@ def scheduled(
         ValueError: a separation below 1, or a round before the first.
     """
     if separation < 1:
-        raise InputError(f"separation {separation}: give a number of rounds of at least 1")
+        raise InputError(
+            f"separation {separation}: give a number of rounds of at least 1",
+            code="separation-out-of-range",
+            parameter="separation",
+            value=separation,
+        )
     if round < 1:
-        raise InputError(f"round {round}: rounds of a schedule count from 1")
+        raise InputError(
+            f"round {round}: rounds of a schedule count from 1",
+            code="round-out-of-range",
+            parameter="round",
+            value=round,
+        )
     units = np.unique(enrolled.astype(np.int64))
     place = np.floor(_sampling_keys(units, key, ("schedule",)) * separation)
     turn: np.ndarray = units[place == (round - 1) % separation]
@@ -168,11 +181,14 @@ class PrivateSamples:
         """
         if self.holder is None:
             raise InputError(
-                "nobody says who holds the samples: give PrivateSamples.holder, or leave holders undeclared"
+                "nobody says who holds the samples: give PrivateSamples.holder, or leave holders undeclared",
+                code="holders-unknown",
             )
         held = dict(zip(self.unit.tolist(), self.holder.tolist(), strict=True))
         if len(set(zip(self.unit.tolist(), self.holder.tolist(), strict=True))) > len(held):
-            raise InputError("a unit has two holders: it must have one, or both would pay for it")
+            raise InputError(
+                "a unit has two holders: it must have one, or both would pay for it", code="unit-of-two-holders"
+            )
         return held
 
     def of_units(self, chosen: Int[np.ndarray, " chosen"]) -> PrivateSamples:
@@ -187,11 +203,32 @@ class PrivateSamples:
         """Return the samples of one class only."""
         return self._kept(self.label == label)
 
+    def in_pieces(
+        self, chosen: Int64[np.ndarray, " chosen"], units: int
+    ) -> Iterator[tuple[Int64[np.ndarray, " piece"], PrivateSamples]]:
+        """Yield the chosen units, given by ascending codes, `units` at a time, with their samples in their order here.
+
+        All units have at least one piece, an empty one if none is chosen.
+        """
+        if len(chosen) <= units:
+            yield chosen, self.of_units(chosen)
+            return
+        by_unit = np.argsort(self.unit, kind="stable")
+        codes = self.unit[by_unit]
+        for first in range(0, len(chosen), units):
+            some = chosen[first : first + units]
+            start, end = np.searchsorted(codes, some[0], "left"), np.searchsorted(codes, some[-1], "right")
+            rows = np.sort(by_unit[start:end])
+            yield some, self._rows(rows[np.isin(self.unit[rows], some)])
+
     def _kept(self, kept: Bool[np.ndarray, " sample"]) -> PrivateSamples:
         if kept.all():
             return self  # not copied: a large federation's embeddings are gigabytes
-        holder = None if self.holder is None else self.holder[kept]
-        return PrivateSamples(self.features[kept], self.unit[kept], self.label[kept], self.enrolled, holder)
+        return self._rows(np.flatnonzero(kept))
+
+    def _rows(self, rows: Int[np.ndarray, " row"]) -> PrivateSamples:
+        holder = None if self.holder is None else self.holder[rows]
+        return PrivateSamples(self.features[rows], self.unit[rows], self.label[rows], self.enrolled, holder)
 
 
 def label_codes(labels: Sequence[str | None]) -> Int[np.ndarray, " sample"]:
@@ -256,13 +293,17 @@ def enrolled_units(samples: PrivateSamples, ledger: Ledger) -> Int64[np.ndarray,
     known = np.unique(samples.enrolled.astype(np.int64))
     if not np.isin(samples.unit, known).all():
         raise InputError(
-            f"some {ledger.declaration.unit}s hold samples and are not enrolled: correct privacy.enrolment or the data"
+            f"some {ledger.declaration.unit}s hold samples and are not enrolled: correct privacy.enrolment or the data",
+            code="not-enrolled",
         )
     most = ledger.most_units
     if len(known) > most:
         raise InputError(
             f"more {ledger.declaration.unit}s hold samples than the {most} that the ledger was opened for: declare as "
-            "many as there are (privacy.population)"
+            "many as there are (privacy.population)",
+            code="more-units-than-declared",
+            parameter="privacy.population",
+            value=most,
         )
     return np.union1d(known, codes_without_text(ledger.population - len(known)))
 
@@ -284,7 +325,11 @@ def population_of(parties: Sequence[Party], named: tuple[str, ...]) -> int:
     """
     held = {party.name: party.population for party in parties}
     if strangers := set(named) - held.keys():
-        raise InputError(f"party '{min(strangers)}' is none of the ledger's: open it with every party that takes part")
+        raise InputError(
+            f"party '{min(strangers)}' is none of the ledger's: open it with every party that takes part",
+            code="unknown-party",
+            value=min(strangers),
+        )
     return sum(held[name] for name in set(named))
 
 
@@ -334,23 +379,45 @@ def samples_of(samples: PrivateSamples, ledger: Ledger, part: Ledger) -> Private
     held = Counter(holder.values())
     for party, code in zip(ledger.parties, _codes(ledger.parties).tolist(), strict=True):
         if held.pop(code, 0) > party.population:
-            raise InputError(f"{party} holds more units than the {party.population} that it declares: declare as many")
+            raise InputError(
+                f"{party} holds more units than the {party.population} that it declares: declare as many",
+                code="more-units-than-party-declares",
+                value=party.population,
+            )
     if held:
-        raise InputError("some samples are held by nobody whom the ledger knows: open it with all parties")
+        raise InputError(
+            "some samples are held by nobody whom the ledger knows: open it with all parties", code="held-by-nobody"
+        )
     own = samples.of_holders(_codes(part.parties))
     return replace(own, enrolled=np.unique(own.unit))
 
 
+def sums_by_holder(messages: Messages, samples: PrivateSamples) -> dict[int, Int64[np.ndarray, " dim"]]:
+    """Return the sum of the units' messages for each data holder of the samples, by its code.
+
+    Raises:
+        ValueError: no holders are given, or a unit has two holders.
+    """
+    holder_of, sums = samples.holder_of(), dict[int, Int64[np.ndarray, " dim"]]()
+    for unit, message in messages:
+        if (holder := holder_of.get(unit)) is None:
+            continue  # a unit without samples sends zeros, and its holder is unknown
+        if holder in sums:
+            sums[holder] += message
+        else:
+            sums[holder] = message.copy()
+    return sums
+
+
 def sent_by_holders(
-    messages: Messages, samples: PrivateSamples, part: Ledger, dim: int
+    sums: Iterable[Mapping[int, Int64[np.ndarray, " dim"]]], samples: PrivateSamples, part: Ledger, dim: int
 ) -> Iterator[tuple[int, Int64[np.ndarray, " dim"]]]:
     """Yield the code of each data holder and what it sends before noise: the sum of its units' messages.
 
-    Every holder sends, whether or not one of its units was sampled or contributes. Where units are their own holders
-    their messages are passed on one by one; else memory holds one vector a holder.
+    Every holder sends, whether or not one of its units was sampled or contributes. Memory holds one vector a holder.
 
     Args:
-        messages: The sampled units' own.
+        sums: The sampled units' messages, added up by holder, some units at a time (`sums_by_holder`).
         samples: The samples of all units that take part, sampled or not.
         part: The ledger of the parties that take part.
         dim: Width of a message.
@@ -358,15 +425,12 @@ def sent_by_holders(
     Raises:
         ValueError: no holders are given, a unit has two holders, or there are more holders than were declared.
     """
-    if holders_of(part) is None:
-        yield from messages
-        return
-    holder_of = samples.holder_of()
-    sums = {holder: np.zeros(dim, dtype=np.int64) for holder in _senders(part, set(holder_of.values()))}
-    for unit, message in messages:
-        if unit in holder_of:  # a unit without samples sends zeros, and its holder is unknown
-            sums[holder_of[unit]] += message
-    yield from sums.items()
+    known = set(samples.holder_of().values())
+    total = {holder: np.zeros(dim, dtype=np.int64) for holder in _senders(part, known)}
+    for some in sums:
+        for holder, message in some.items():
+            total[holder] += message
+    yield from total.items()
 
 
 def _senders(part: Ledger, known: set[int]) -> list[int]:
@@ -378,7 +442,12 @@ def _senders(part: Ledger, known: set[int]) -> list[int]:
         return sorted(_codes(part.parties).tolist())
     most = part.declaration.holders or 0
     if len(known) > most:
-        raise InputError(f"more clients hold records than the {most} that privacy.holders declares: declare as many")
+        raise InputError(
+            f"more clients hold records than the {most} that privacy.holders declares: declare as many",
+            code="more-holders-than-declared",
+            parameter="privacy.holders",
+            value=most,
+        )
     return sorted(known | set(codes_without_text(most - len(known)).tolist()))
 
 

@@ -99,5 +99,9 @@ class Parts:
             ValueError: it is not as wide as the parts together.
         """
         if joint.shape[-1] != self.dim:
-            raise InputError(f"{joint.shape[-1]} numbers for parts {dict(self.widths)}: {self.dim} are wanted")
+            raise InputError(
+                f"{joint.shape[-1]} numbers for parts {dict(self.widths)}: {self.dim} are wanted",
+                code="numbers-do-not-fit-parts",
+                value=joint.shape[-1],
+            )
         return {name: joint[..., place] for name, place in self.places.items()}

@@ -20,21 +20,19 @@ stream of its own. Charge, noise and record are those of every release (`fedtext
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int64
 
-from fedtext.federation.charged_release import charged_releases, message_sum
-from fedtext.federation.mechanism import client_messages, dequantise, planned_sum
-from fedtext.federation.private_samples import PrivateSamples, sampled_units, sent_by_holders, taking_part
+from fedtext.federation.charged_release import charged_releases
+from fedtext.federation.mechanism import dequantise, planned_sum
+from fedtext.federation.messages import BlocksOf, Request, holder_sums, message_sum, noised_sums
+from fedtext.federation.private_samples import PrivateSamples, holders_of, sampled_units, sent_by_holders, taking_part
 from fedtext.federation.query import Query
-from fedtext.federation.units import Block
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
-
-BlocksOf = Callable[[PrivateSamples], Iterable[Block]]
 
 
 class NoisySum(NamedTuple):
@@ -56,10 +54,10 @@ def release_noisy_sum(
     """Release the noisy sum of the sampled units' contributions, each clipped here, and charge the ledger.
 
     Plan, budget and budget guard are checked before a private value is read. Then the units are sampled as the ledger
-    declares, and `blocks_of` computes the contributions from the samples of the sampled units, in blocks of rows of any
-    size; memory holds one block and `query.dim` integers. The same call gives the same bytes, however units are cut
-    into blocks and ordered; other sums, or the same name with other parameters or public inputs, give independent
-    noise.
+    declares, and `blocks_of` computes the contributions from the samples of the sampled units, a piece of them at a
+    time (`fedtext.federation.messages`), in blocks of rows of any size; memory holds one block and `query.dim`
+    integers. The same call gives the same bytes, however units are cut into blocks and ordered; other sums, or the same
+    name with other parameters or public inputs, give independent noise.
 
     A unit without a contribution needs no row: it sends zeros, and under `local` its noise, so that its silence does
     not show. The same holds for a row with NaN or an infinity: whether a release happens must not depend on one client.
@@ -87,12 +85,14 @@ def release_noisy_sum(
     with charged_releases([plan], samples, ledger, key) as (charged, [release]):
         samples = release.samples
         sampled = sampled_units(samples, part, key, query)
-        messages = client_messages(blocks_of(samples.of_units(sampled)), plan, sampled, key, stream)
-        if ledger.declaration.aggregation == "local":
-            sent = sent_by_holders(messages, samples, part, query.dim)
-            total = release.sum_of_noised(sent, stream, query.dim)
+        request = Request(blocks_of, plan, key, stream)
+        if ledger.declaration.aggregation != "local":
+            total = release.noised(message_sum(request, samples, sampled), stream)
+        elif holders_of(part) is None:
+            total = release.sum_of_noised(partial(noised_sums, request, samples, sampled), stream, query.dim)
         else:
-            total = release.noised(message_sum(messages, query.dim), stream)
+            sent = sent_by_holders(holder_sums(request, samples, sampled), samples, part, query.dim)
+            total = release.sum_of_noised(lambda noise: [noise.sum_of(sent, query.dim)], stream, query.dim)
         # 2^modulus_bits is a divisor of 2^64, modulo which the sums are taken
         return NoisySum(dequantise(_centred(total, modulus_bits), plan.step), charged)
 

@@ -38,12 +38,12 @@ def numbered(kind: str, number: int, of: int) -> str:
 
 
 def strong_names(names: Collection[str], silos: Silos) -> frozenset[str]:
-    """Return the silos that train: the named ones, or the first by name up to the declared share.
+    """Return the silos that train: the named ones, or the first by name.
 
-    A share above 0 gives at least one silo.
+    The first are as many as the declared share of all silos, rounded, and at least one if it is above 0.
 
     Raises:
-        ValueError: a named one is no silo.
+        ValueError: a name in `silos.strong` is no silo's.
     """
     if isinstance(silos.strong, tuple):
         _validate_silo_names(silos.strong, names, "silos.strong")
@@ -70,7 +70,10 @@ def parties_of(units: Mapping[str, int], silos: Silos, epsilon: float) -> tuple[
     _validate_silo_names(silos.budgets, units, "silos.budgets")
     strong = strong_names(units, silos)
     if not any(units.values()):
-        raise InputError("no silo holds a unit to train on: check the corpus, or lower partition's held-out shares")
+        raise InputError(
+            "no silo holds a unit to train on: check the corpus, or lower partition's held-out shares",
+            code="no-silo-trains",
+        )
     _validate_strong(strong, units)
     return tuple(
         Party(
@@ -128,7 +131,10 @@ def biased(
     if not 0 < strong < silos:
         raise InputError(
             f"{strong} of {silos} silos are strong: partition.method 'biased' sets strong silos apart from weak ones, "
-            "so choose silos.strong between 0 and 1"
+            "so choose silos.strong between 0 and 1",
+            code="silos-of-one-kind",
+            parameter="silos.strong",
+            value=strong,
         )
     random = stream(seed, "partition", "biased")
     chosen = random.permutation(np.flatnonzero(_of_codes(labels, codes)))[: strong * (len(labels) // silos)]
@@ -136,7 +142,9 @@ def biased(
     if len(chosen) < strong or len(rest) < silos - strong:
         raise InputError(
             f"{len(chosen)} records of silos.strong_codes ({', '.join(sorted(codes)) or 'none'}) for {strong} strong "
-            f"silos, {len(rest)} for the others: name codes of more records, or take fewer silos"
+            f"silos, {len(rest)} for the others: name codes of more records, or take fewer silos",
+            code="codes-do-not-fit-silos",
+            parameter="silos.strong_codes",
         )
     index = np.empty(len(labels), dtype=np.int64)
     index[chosen] = np.arange(len(chosen)) % strong
@@ -155,10 +163,17 @@ def _validate_strong(strong: Collection[str], units: Mapping[str, int]) -> None:
         raise InputError(
             f"{len(empty)} of {len(strong)} strong silos hold 0 units to train on, first {empty[0]!r}: all that they "
             "hold was held out; set partition.split=record and privacy.unit=record, so that every silo keeps training "
-            "records, or name silos that hold some by silos.strong"
+            "records, or name silos that hold some by silos.strong",
+            code="strong-silo-without-units",
+            parameter="silos.strong",
         )
 
 
 def _validate_silo_names(named: Collection[str], names: Collection[str], parameter: str) -> None:
     if strangers := sorted(set(named) - set(names)):
-        raise InputError(f"{parameter} names {strangers[0]!r}, which is no silo: {did_you_mean(strangers[0], names)}")
+        raise InputError(
+            f"{parameter} names {strangers[0]!r}, which is no silo: {did_you_mean(strangers[0], names)}",
+            code="unknown-silo",
+            parameter=parameter,
+            value=strangers[0],
+        )

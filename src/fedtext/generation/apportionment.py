@@ -19,7 +19,11 @@ def apportion(total: int, weights: Sequence[float]) -> list[int]:
     """
     shares = np.asarray(weights, dtype=np.float64)
     if total < 0 or shares.size == 0 or not np.isfinite(shares).all() or shares.min() < 0 or shares.max() == 0:
-        raise InputError(f"{total} texts cannot be divided by the weights {list(weights)}: all at least 0, one above")
+        raise InputError(
+            f"{total} texts cannot be divided by the weights {list(weights)}: all at least 0, one above",
+            code="unusable-weights",
+            parameter="weights",
+        )
     exact = total * (shares / shares.max()) / (shares / shares.max()).sum()
     parts = np.floor(exact).astype(np.int64)
     missing = total - int(parts.sum())

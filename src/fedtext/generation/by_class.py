@@ -97,7 +97,10 @@ def labelled_texts_of(
     if count < len(generators) * len(task.labels):
         raise InputError(
             f"{count} texts of {len(generators)} generators and {len(task.labels)} classes: ask for one of each at "
-            f"least, {len(generators) * len(task.labels)}"
+            f"least, {len(generators) * len(task.labels)}",
+            code="too-few-texts-to-share",
+            parameter="count",
+            value=count,
         )
     per_cell = -(-max(shares) // len(cells))
     prompts = {
@@ -159,7 +162,8 @@ def _report_shortfall(kept: pd.DataFrame, count: int, label: str) -> None:
     if kept.empty:
         raise InputError(
             f"{label}: the generators wrote no text that can be used: lower writing.min_words, set "
-            "writing.sampler.legible_only=false, or name other generators (models.plms)"
+            "writing.sampler.legible_only=false, or name other generators (models.plms)",
+            code="no-usable-text-of-class",
         )
     if len(kept) < count:
         by = ", ".join(f"{name} {texts}" for name, texts in kept["generator"].value_counts(sort=False).items())

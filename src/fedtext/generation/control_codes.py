@@ -41,7 +41,10 @@ class ControlCode:
             ValueError: there are examples, which the model was not trained to read.
         """
         if examples or topic:
-            raise InputError("a control code shows no examples and names no topic: ask by the class alone")
+            raise InputError(
+                "a control code shows no examples and names no topic: ask by the class alone",
+                code="control-code-is-no-prompt",
+            )
         return f"{label or self.description or NAMELESS}{BLANK_LINE}"
 
     def cut(self, text: str) -> str:

@@ -287,7 +287,18 @@ class Branches:
 def start(
     model: PreTrainedModel, ids: Int[Tensor, "row prompt"], real: Int[Tensor, "row prompt"], responses: int, most: int
 ) -> tuple[Branches, Float[Tensor, "branch token"]]:
-    """Compute every prompt once; return branches without tokens, and the logits of their first token."""
+    """Compute every prompt once, whatever the number of responses.
+
+    Args:
+        model: The generator.
+        ids: Tokens of the prompts, padded on the left.
+        real: 1 where `ids` holds a token of the prompt, 0 where it is padding.
+        responses: Branches per prompt.
+        most: The most tokens that a branch will get.
+
+    Returns:
+        One branch per response, with nothing generated yet, and the logits of its first token.
+    """
     import torch
 
     prompts = torch.arange(len(ids), device=ids.device).repeat_interleave(responses)
@@ -316,12 +327,17 @@ def validate_model(model: PreTrainedModel, longest: int) -> None:
     config = model.config.get_text_config()
     named = config.name_or_path or config.model_type
     if "position_ids" not in inspect.signature(type(model).forward).parameters:
-        raise InputError(f"{named} takes no positions, so responses cannot share a prompt: take another generator")
+        raise InputError(
+            f"{named} takes no positions, so responses cannot share a prompt: take another generator",
+            code="no-positions",
+        )
     window = _window(config)
     if window is not None and window < longest:
         raise InputError(
             f"{named} looks back {window} tokens only; a prompt with its response takes {longest}: take a generator "
-            "with full attention, or lower chunking.length or sampler.max_new_tokens"
+            "with full attention, or lower chunking.length or sampler.max_new_tokens",
+            code="window-too-short",
+            value=window,
         )
 
 

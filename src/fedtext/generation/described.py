@@ -97,7 +97,10 @@ def proposed_topics(
     if not named:
         raise InputError(
             f"generator {generator.identity} names no topic of corpus.description '{description}': say what the texts "
-            "are in the plural ('questions that customers ask their bank'), or take another generator"
+            "are in the plural ('questions that customers ask their bank'), or take another generator",
+            code="no-topics-named",
+            parameter="corpus.description",
+            value=description,
         )
     kept = without_near_duplicates(encoder.encode(named, label="topics"), topics.similarity)
     return [named[row] for row in kept[: topics.count]]
@@ -144,7 +147,10 @@ def described_texts(
         embedded.append(encoder.encode(said[-1]["text"].tolist(), label="described texts"))
         usable = pd.concat(said, ignore_index=True)
         if usable.empty:
-            raise InputError("the generator wrote no text of the kind that corpus.description says: take another one")
+            raise InputError(
+                "the generator wrote no text of the kind that corpus.description says: take another one",
+                code="nothing-of-description",
+            )
         distinct = usable.iloc[without_near_duplicates(np.concatenate(embedded), texts.similarity)]
         missing = count - len(distinct)
         if missing <= 0:

@@ -59,7 +59,10 @@ class Dialogue:
             ValueError: there are examples, or there is no prompt.
         """
         if examples or not topic:
-            raise InputError("a dialogue has a prompt and no examples: give the prompt as the topic")
+            raise InputError(
+                "a dialogue has a prompt and no examples: give the prompt as the topic",
+                code="dialogue-without-examples",
+            )
         return self.message(topic) if self.chat else self.head(topic)
 
     def message(self, prompt: str) -> str:

@@ -45,7 +45,10 @@ def draw_prompts(
         ValueError: fewer samples than a prompt shows.
     """
     if len(pool) < SHOTS:
-        raise InputError(f"{len(pool)} samples to draw prompts from, {SHOTS} are shown in each: add public text")
+        raise InputError(
+            f"{len(pool)} samples to draw prompts from, {SHOTS} are shown in each: add public text",
+            code="too-few-samples-to-show",
+        )
     texts, topics = samples["text"].to_numpy(), _topics(samples, classes, form)
     rows = []
     for k in range(count):
@@ -134,7 +137,8 @@ def validate_generated(texts: pd.DataFrame, generator: Generator, label: str) ->
     if len(texts) and not (texts["text"] != "").any():
         raise InputError(
             f"{label}: none of the {len(texts)} responses of {generator.identity} holds a text that can be used: look "
-            "at what it writes, set the sampler's legible_only=false if that drops them, or take another generator"
+            "at what it writes, set the sampler's legible_only=false if that drops them, or take another generator",
+            code="no-usable-response",
         )
 
 
@@ -143,7 +147,8 @@ def check_text_count(kept: int, wanted: int) -> None:
     if kept == 0:
         raise InputError(
             f"none of the {wanted} synthetic texts asked for is left, so no data set is written: look at what the "
-            "generator writes, set the sampler's legible_only=false if that drops them, or take another generator"
+            "generator writes, set the sampler's legible_only=false if that drops them, or take another generator",
+            code="no-usable-text",
         )
     if kept < wanted:
         LOG.warning(

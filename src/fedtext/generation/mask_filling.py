@@ -59,7 +59,10 @@ def _validate_length(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
     if length + around > limit:
         raise InputError(
             f"mask filling: texts of chunking.length {length} and {around} special tokens, where the masked language "
-            f"model reads {limit} at once: lower chunking.length or choose another models.masked"
+            f"model reads {limit} at once: lower chunking.length or choose another models.masked",
+            code="masked-model-reads-less",
+            parameter="chunking.length",
+            value=length,
         )
 
 

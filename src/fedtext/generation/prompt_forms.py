@@ -164,7 +164,10 @@ class Labelled:
             ValueError: No class is named.
         """
         if label is None:
-            raise InputError("a labelled prompt needs a class: declare labels, or set generation.prompt=list")
+            raise InputError(
+                "a labelled prompt needs a class: declare labels, or set generation.prompt=list",
+                code="labelled-prompt-without-class",
+            )
         of_topic = f"Topic: {topic}\n" if topic else ""
         intro = f"{self.description[:1].upper()}{self.description[1:]}.\n\n" if self.description else ""
         head = f"Class: {in_words(label)}\n{of_topic}Text:"

@@ -234,7 +234,11 @@ def favoured_tokens(
     if not any(each.anywhere or each.first or each.after for each in weights):
         return None
     if len(weights) not in (1, prompts):
-        raise InputError(f"{len(weights)} word weights for {prompts} prompts: give one for all, or one for each")
+        raise InputError(
+            f"{len(weights)} word weights for {prompts} prompts: give one for all, or one for each",
+            code="word-weights-do-not-fit-prompts",
+            value=len(weights),
+        )
     distinct: list[WordWeights] = []
     rows = [_number(each, distinct) for each in weights]
     tokens = _tokens_of_words(tokenizer, width)

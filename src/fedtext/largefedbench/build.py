@@ -19,7 +19,6 @@ import fedtext
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.merge import Merged, MergeTask, merge_config, shard_facts
 from fedtext.largefedbench.metadata import write_papers
-from fedtext.largefedbench.processes import Run, side_by_side
 from fedtext.largefedbench.raw_pages import RawPageError
 from fedtext.largefedbench.shards import PageDigest, digest_pages, plan_shards, write_shard
 from fedtext.largefedbench.snapshot import MANIFEST, SnapshotError, verify, write_manifest
@@ -27,6 +26,7 @@ from fedtext.largefedbench.sources import SOURCES, unread_files
 from fedtext.largefedbench.takedown import read_takedown
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.largefedbench import LargeFedBench
+from fedtext.system.engine import Engine, current, few_collections
 from fedtext.system.errors import InputError
 from fedtext.system.progress import progress
 
@@ -45,24 +45,32 @@ def build_snapshot(params: LargeFedBench, tokenizer: ChunkTokenizer, *, raw_dir:
         SnapshotError: a snapshot of that name exists and is another one.
     """
     if not params.snapshot:
-        raise InputError("largefedbench.snapshot is not set: name the snapshot, for example 2025.1")
-    with side_by_side(params.processes) as run:
-        return _build(params, tokenizer, raw_dir, out_dir / params.snapshot, run)
+        raise InputError(
+            "largefedbench.snapshot is not set: name the snapshot, for example 2025.1",
+            code="snapshot-not-set",
+            parameter="largefedbench.snapshot",
+        )
+    with few_collections():
+        return _build(params, tokenizer, raw_dir, out_dir / params.snapshot, current())
 
 
-def _build(params: LargeFedBench, tokenizer: ChunkTokenizer, raw_dir: Path, target: Path, run: Run) -> Path:
-    digests = digest_pages(raw_dir, params, run)
+def _build(params: LargeFedBench, tokenizer: ChunkTokenizer, raw_dir: Path, target: Path, engine: Engine) -> Path:
+    digests = digest_pages(raw_dir, params, engine)
     if not digests:
         looked = ", ".join(f"{raw_dir / name}" for name in params.sources)
-        raise InputError(f"no raw pages in {looked}: set largefedbench.raw_dir to the directory that holds them")
+        raise InputError(
+            f"no raw pages in {looked}: set largefedbench.raw_dir to the directory that holds them",
+            code="no-raw-pages",
+            parameter="largefedbench.raw_dir",
+        )
     unread = [error for name in params.sources for error in unread_files(raw_dir, SOURCES[name])]
     made_by = code_and_libraries()
     identity = build_identity(params, tokenizer, digests, unread, made_by)
     working = target.with_name(f".{target.name}.building")
     if target.exists():
         return _existing(target, working, identity["inputs_sha256"])
-    shards = _write_shards(params, tokenizer, digests, made_by, working / "shards", run)
-    _merge(shards, working / "snapshot", params, tokenizer, identity, digests, unread, run)
+    shards = _write_shards(params, tokenizer, digests, made_by, working / "shards", engine)
+    _merge(shards, working / "snapshot", params, tokenizer, identity, digests, unread, engine)
     os.rename(working / "snapshot", target)
     shutil.rmtree(working)
     return target
@@ -109,7 +117,10 @@ def _existing(target: Path, working: Path, inputs_sha256: str) -> Path:
     if made_from != inputs_sha256:
         raise SnapshotError(
             f"{target} exists and was built from other pages, parameters or code: choose another "
-            "largefedbench.snapshot, or move the old one away"
+            "largefedbench.snapshot, or move the old one away",
+            code="snapshot-of-other-pages",
+            parameter="largefedbench.snapshot",
+            value=str(target),
         )
     if working.exists():
         shutil.rmtree(working)
@@ -122,7 +133,7 @@ def _write_shards(
     digests: dict[str, list[PageDigest]],
     made_by: dict[str, str],
     directory: Path,
-    run: Run,
+    engine: Engine,
 ) -> list[tuple[str, Path]]:
     """Write missing shards and return all as (source, path), in source and page order.
 
@@ -137,7 +148,7 @@ def _write_shards(
     for stale in directory.rglob("*") if directory.exists() else ():
         if stale.is_file() and stale not in wanted:
             stale.unlink()
-    for _ in progress(run(write_shard, tasks), "raw pages", unit="shard", total=len(tasks)):
+    for _ in progress(engine.map(write_shard, tasks), "raw pages", unit="shard", total=len(tasks)):
         pass
     return [(task.source, task.path) for task in tasks]
 
@@ -150,7 +161,7 @@ def _merge(
     identity: dict[str, str],
     digests: dict[str, list[PageDigest]],
     unread: Iterable[RawPageError],
-    run: Run,
+    engine: Engine,
 ) -> None:
     """Merge the shards into `root`, write the papers beside the tables, and the manifest last."""
     if root.exists():
@@ -168,12 +179,13 @@ def _merge(
         if facts.first_id:
             fronts.setdefault(SOURCES[source].config, []).append((facts.first_id, path))
     tasks = [MergeTask(config, tuple(fronts[config]), root, params) for config in sorted(fronts)]
-    merged = list(progress(run(merge_config, tasks), "merge", unit="config", total=len(tasks)))
+    merged = list(progress(engine.map(merge_config, tasks), "merge", unit="config", total=len(tasks)))
     unmatched = _report_unmatched(params, matched)
     if not merged:
         reasons = {name: one.as_dict()["left_out"] for name, one in counts.items()}
         raise InputError(
-            f"no client is left in snapshot {params.snapshot}: {json.dumps(reasons)}; bad pages: {bad_pages[:5]}"
+            f"no client is left in snapshot {params.snapshot}: {json.dumps(reasons)}; bad pages: {bad_pages[:5]}",
+            code="no-client-left",
         )
     _take_back(merged, counts)
     for source, one in counts.items():

@@ -71,7 +71,9 @@ class SourceCounts:
         if self.turns != self.clients + left_out[0] or abs(words) > cuts:
             raise SumError(
                 f"source {source}: {self.turns} turns and {self.words} words were read, {words} words and "
-                f"{self.turns - self.clients - left_out[0]} turns are in no count; report this as a fault of fedtext"
+                f"{self.turns - self.clients - left_out[0]} turns are in no count; report this as a fault of fedtext",
+                code="counts-do-not-add-up",
+                value=source,
             )
 
     def add(self, other: SourceCounts) -> None:

@@ -49,7 +49,12 @@ def seven_fields_by_split(snapshot: Path, config: str) -> tuple[Iterable[dict[st
     verify(snapshot)
     known = provenance(snapshot)["configs"]
     if config not in known:
-        raise SnapshotError(f"snapshot {snapshot} has no config {config!r}: choose one of {', '.join(known)}")
+        raise SnapshotError(
+            f"snapshot {snapshot} has no config {config!r}: choose one of {', '.join(known)}",
+            code="unknown-config",
+            parameter="export.config",
+            value=config,
+        )
     return tuple(SevenFields(snapshot, config, split) if split in known[config] else () for split in SPLITS)
 
 

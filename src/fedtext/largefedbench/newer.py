@@ -32,7 +32,11 @@ def dated_records(snapshot: Path, config: str | None, cutoff: datetime.date) -> 
     verify(snapshot)
     known = list(provenance(snapshot)["configs"])
     if config is not None and config not in known:
-        raise SnapshotError(f"snapshot {snapshot} has no config {config!r}: choose one of {', '.join(known)}")
+        raise SnapshotError(
+            f"snapshot {snapshot} has no config {config!r}: choose one of {', '.join(known)}",
+            code="unknown-config-of-older",
+            value=config,
+        )
     rows = [
         (name, row["client_id"], row["source"], row["date"], _side(row["date"], cutoff), len(row["text"].split()))
         for name in ([config] if config else known)

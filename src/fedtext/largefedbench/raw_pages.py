@@ -46,8 +46,8 @@ READING_FAULTS = (
 class RawPageError(FedtextError):
     """A raw page that cannot be read: its name under the raw directory, and why."""
 
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(name, reason)
+    def __init__(self, name: str, reason: str, *, code: str, value: object = None) -> None:
+        super().__init__(f"{name}: {reason}", code=code, value=value)
         self.name = name
         self.reason = reason
 
@@ -70,7 +70,7 @@ class Completeness(NamedTuple):
         if not self.missing:
             return None
         said = f"lists {self.expected} parts, of which {len(self.missing)} are not there: {', '.join(self.missing)}"
-        return RawPageError(self.name, said)
+        return RawPageError(self.name, said, code="parts-missing", value=self.missing)
 
 
 class SkippedPageError(RawPageError):
@@ -101,9 +101,15 @@ def reading(name: str) -> Iterator[None]:
         yield
     except RawPageError:
         raise
+    except InputError as fault:
+        raise RawPageError(name, _reason(fault), code=fault.code, value=fault.value) from fault
     except READING_FAULTS as fault:
-        text = " ".join(str(fault).split())[:200]
-        raise RawPageError(name, f"{type(fault).__name__}: {text}" if text else type(fault).__name__) from fault
+        raise RawPageError(name, _reason(fault), code="page-unreadable") from fault
+
+
+def _reason(fault: Exception) -> str:
+    text = " ".join(str(fault).split())[:200]
+    return f"{type(fault).__name__}: {text}" if text else type(fault).__name__
 
 
 def read_bytes(path: Path) -> bytes:
@@ -119,9 +125,11 @@ def regular(path: Path) -> Path:
     """
     facts = path.stat()
     if not stat.S_ISREG(facts.st_mode):
-        raise InputError("neither a file nor a link to one: a device, a pipe or a folder is not read")
+        raise InputError(
+            "neither a file nor a link to one: a device, a pipe or a folder is not read", code="not-a-regular-file"
+        )
     if facts.st_size > MAX_BYTES:
-        raise InputError(f"larger than {MAX_BYTES} bytes")
+        raise InputError(f"larger than {MAX_BYTES} bytes", code="file-too-large", value=MAX_BYTES)
     return path
 
 
@@ -136,7 +144,7 @@ def unpacked(data: bytes) -> bytes:
         with gzip.open(io.BytesIO(data)) as file:
             data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise InputError(f"larger than {MAX_BYTES} bytes")
+        raise InputError(f"larger than {MAX_BYTES} bytes", code="decompressed-too-large", value=MAX_BYTES)
     return data.removeprefix(BOM)
 
 
@@ -148,7 +156,7 @@ def possible_date(year: int, month: int, day: int) -> str:
     """
     date = datetime.date(year, month, day).isoformat()
     if year not in YEARS:
-        raise InputError(f"dated {date}: no page of {YEARS[0]} to {YEARS[-1]}")
+        raise InputError(f"dated {date}: no page of {YEARS[0]} to {YEARS[-1]}", code="impossible-date", value=date)
     return date
 
 
@@ -161,7 +169,9 @@ def parse_xml(name: str, data: bytes, *, root: str) -> Any:
             _validate_entities(declared)
             element = etree.fromstring(data, _xml_parser(resolve=True))
         if etree.QName(element).localname != root:
-            raise InputError(f"root element is <{etree.QName(element).localname}>, expected <{root}>")
+            raise InputError(
+                f"root element is <{etree.QName(element).localname}>, expected <{root}>", code="another-root-element"
+            )
         return element
 
 
@@ -178,7 +188,8 @@ def _validate_entities(declared: Any) -> None:
         content = entity.content or ""
         if entity.system_url or "&" in content or "<" in content or len(content) > MAX_ENTITY_CHARS:
             raise InputError(
-                f"declares the entity {entity.name!r}, which stands for more than a few plain characters: refused"
+                f"declares the entity {entity.name!r}, which stands for more than a few plain characters: refused",
+                code="unsafe-entity",
             )
 
 
@@ -187,9 +198,13 @@ def parse_html(name: str, data: bytes) -> Any:
     with reading(name):
         text = decode(data)
         if not text.strip():
-            raise InputError("empty")
+            raise InputError("empty", code="page-empty")
         if len(data) > MAX_HTML_BYTES:
-            raise InputError(f"larger than {MAX_HTML_BYTES} bytes: no HTML page of these sources comes near it")
+            raise InputError(
+                f"larger than {MAX_HTML_BYTES} bytes: no HTML page of these sources comes near it",
+                code="html-too-large",
+                value=MAX_HTML_BYTES,
+            )
         return lxml_html.document_fromstring(text, parser=lxml_html.HTMLParser(huge_tree=False, remove_comments=True))
 
 
@@ -207,5 +222,5 @@ def decode(data: bytes) -> str:
     text = data.decode("utf-8")
     nuls = text.count("\x00")
     if nuls > len(text) * MAX_NUL_SHARE:
-        raise InputError(f"{nuls} of {len(text)} characters are NUL: not UTF-8 text")
+        raise InputError(f"{nuls} of {len(text)} characters are NUL: not UTF-8 text", code="page-of-nuls")
     return text.replace("\x00", "")

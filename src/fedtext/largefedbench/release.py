@@ -100,7 +100,10 @@ def _existing(target: Path, made_from: str) -> Path:
     verify(target)
     if provenance(target).get("release", {}).get("snapshot_manifest_sha256") != made_from:
         raise SnapshotError(
-            f"{target} is the release of another snapshot: give the new one a name of its own (largefedbench.snapshot)"
+            f"{target} is the release of another snapshot: give the new one a name of its own (largefedbench.snapshot)",
+            code="release-of-another-snapshot",
+            parameter="largefedbench.snapshot",
+            value=str(target),
         )
     return target
 
@@ -131,12 +134,18 @@ def push_release(directory: Path, release: Release, *, environment: Mapping[str,
     token = environment.get(TOKEN, "").strip()
     if release.repository is None or not token:
         raise InputError(
-            f"nothing to push with: set release.repository=owner/name and {TOKEN} in the environment (a write token)"
+            f"nothing to push with: set release.repository=owner/name and {TOKEN} in the environment (a write token)",
+            code="nothing-to-push-with",
+            parameter="release.repository",
         )
     verify(directory)
     facts = provenance(directory)
     if "release" not in facts:
-        raise SnapshotError(f"{directory} is a snapshot, not a release: kedro run --pipelines release makes one")
+        raise SnapshotError(
+            f"{directory} is a snapshot, not a release: kedro run --pipelines release makes one",
+            code="snapshot-is-no-release",
+            value=str(directory),
+        )
     return _upload(directory, release, token, str(facts["snapshot"]))
 
 
@@ -155,5 +164,10 @@ def _upload(directory: Path, release: Release, token: str, version: str) -> str:
         api.create_tag(repository, tag=version, repo_type="dataset", exist_ok=True)
     except HfHubHTTPError as error:
         said = " ".join(str(error).split())[:200].replace(token, "...")
-        raise SnapshotError(f"{release.endpoint} refused {repository}: {said}; check the token and the name") from None
+        raise SnapshotError(
+            f"{release.endpoint} refused {repository}: {said}; check the token and the name",
+            code="hub-refused",
+            parameter="release.repository",
+            value=repository,
+        ) from None
     return str(commit.commit_url)

@@ -18,7 +18,6 @@ from typing import NamedTuple
 from fedtext.largefedbench.clients import Client, clients_of, kinds_in, without_personal_data
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.near_duplicates import MinHash
-from fedtext.largefedbench.processes import Run
 from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError, SkippedPageError, regular
 from fedtext.largefedbench.snapshot import SHARD, TableWriter
 from fedtext.largefedbench.sources import SOURCES, Source, raw_pages
@@ -26,6 +25,7 @@ from fedtext.largefedbench.takedown import Takedown, read_takedown
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.largefedbench.turns import Turn, Unknown
 from fedtext.params.largefedbench import LargeFedBench
+from fedtext.system.engine import Engine
 from fedtext.system.errors import InputError
 
 BATCH = 512  # texts encoded at once
@@ -65,10 +65,10 @@ class ShardFacts(NamedTuple):
     taken_down: list[int]
 
 
-def digest_pages(raw_dir: Path, params: LargeFedBench, run: Run) -> dict[str, list[PageDigest]]:
+def digest_pages(raw_dir: Path, params: LargeFedBench, engine: Engine) -> dict[str, list[PageDigest]]:
     """Return the pages of every requested source that has any, with their digests, in name order."""
     found = {name: raw_pages(raw_dir, SOURCES[name]) for name in params.sources}
-    return {name: list(run(_digest, pages)) for name, pages in found.items() if pages}
+    return {name: list(engine.map(_digest, pages)) for name, pages in found.items() if pages}
 
 
 def _digest(page: RawPage) -> PageDigest:
@@ -167,7 +167,9 @@ def _turns(source: Source, task: ShardTask, counts: SourceCounts, bad_pages: lis
                 elif error := _loss(item, counts):
                     _note_bad(error, task.params, counts, bad_pages)
             if not found:
-                raise RawPageError(page.name, "holds nothing that its source publishes: no text, no row")
+                raise RawPageError(
+                    page.name, "holds nothing that its source publishes: no text, no row", code="page-holds-nothing"
+                )
         except RawPageError as error:
             _note_bad(error, task.params, counts, bad_pages)
 

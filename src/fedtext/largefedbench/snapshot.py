@@ -158,17 +158,31 @@ def read_manifest(root: Path) -> dict[str, str]:
     path = root / MANIFEST
     if not path.is_file():
         raise SnapshotError(
-            f"{root} has no {MANIFEST}: it is not a finished snapshot; check the path or build it again"
+            f"{root} has no {MANIFEST}: it is not a finished snapshot; check the path or build it again",
+            code="snapshot-not-finished",
+            value=str(root),
         )
     hashes = {}
     for number, line in enumerate(path.read_bytes().decode("utf-8", "replace").splitlines(), start=1):
         digest, gap, name = line.partition("  ")
         if len(digest) != 64 or not gap or not name:
-            raise SnapshotError(f"{path}, line {number}: not a sha256 and a file name; fetch the snapshot again")
+            raise SnapshotError(
+                f"{path}, line {number}: not a sha256 and a file name; fetch the snapshot again",
+                code="manifest-line-unusable",
+                value=number,
+            )
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-            raise SnapshotError(f"{path}, line {number}: {name} lies outside the snapshot; fetch the snapshot again")
+            raise SnapshotError(
+                f"{path}, line {number}: {name} lies outside the snapshot; fetch the snapshot again",
+                code="manifest-leads-outside",
+                value=name,
+            )
         if name in hashes:
-            raise SnapshotError(f"{path}, line {number}: {name} is listed twice; fetch the snapshot again")
+            raise SnapshotError(
+                f"{path}, line {number}: {name} is listed twice; fetch the snapshot again",
+                code="manifest-lists-twice",
+                value=name,
+            )
         hashes[name] = digest
     return hashes
 
@@ -182,20 +196,30 @@ def verify(root: Path) -> dict[str, str]:
     hashes = read_manifest(root)
     for name, digest in hashes.items():
         if not (root / name).is_file():
-            raise SnapshotError(f"{root / name} is in {MANIFEST} but not there: fetch the snapshot again")
+            raise SnapshotError(
+                f"{root / name} is in {MANIFEST} but not there: fetch the snapshot again",
+                code="snapshot-file-missing",
+                value=name,
+            )
         if file_sha256(root / name) != digest:
             raise SnapshotError(
-                f"{root / name} is not the file of {MANIFEST}: its bytes changed; fetch the snapshot again"
+                f"{root / name} is not the file of {MANIFEST}: its bytes changed; fetch the snapshot again",
+                code="snapshot-file-changed",
+                value=name,
             )
     for name in _files(root):
         if name not in hashes and not (root / name).is_file():
             raise SnapshotError(
-                f"{str(root / name)!a} is no file but a dangling link, a link to a folder, or a pipe; remove it"
+                f"{str(root / name)!a} is no file but a dangling link, a link to a folder, or a pipe; remove it",
+                code="snapshot-holds-no-file",
+                value=name,
             )
         if name not in hashes:
             raise SnapshotError(
                 f"{ascii(str(root / name))[1:-1]} is not in {MANIFEST}: "
-                "it is no part of the snapshot; move it elsewhere"
+                "it is no part of the snapshot; move it elsewhere",
+                code="snapshot-holds-stranger",
+                value=name,
             )
     return hashes
 
@@ -247,7 +271,11 @@ def provenance(directory: Path | str) -> dict[str, Any]:
     """Return the snapshot's provenance.json."""
     path = Path(directory) / "provenance.json"
     if not path.is_file():
-        raise SnapshotError(f"{directory} has no provenance.json: it is not a snapshot; check the path")
+        raise SnapshotError(
+            f"{directory} has no provenance.json: it is not a snapshot; check the path",
+            code="not-a-snapshot",
+            value=str(directory),
+        )
     value: dict[str, Any] = json.loads(path.read_text("utf-8"))
     return value
 
@@ -257,10 +285,16 @@ def _table_files(directory: Path, config: str, table: str, split: str | None, *,
         verify(directory)
     configs = provenance(directory)["configs"]
     if config not in configs:
-        raise SnapshotError(f"snapshot {directory} has no config {config!r}: choose one of {', '.join(configs)}")
+        raise SnapshotError(
+            f"snapshot {directory} has no config {config!r}: choose one of {', '.join(configs)}",
+            code="config-unknown-to-snapshot",
+            value=config,
+        )
     if split is not None and split not in configs[config]:
         raise SnapshotError(
-            f"config {config} of {directory} has no split {split!r}: it has {', '.join(configs[config])}"
+            f"config {config} of {directory} has no split {split!r}: it has {', '.join(configs[config])}",
+            code="split-unknown-to-config",
+            value=split,
         )
     wanted = [split] if split else [name for name in SPLITS if name in configs[config]]
     return [path for name in wanted for path in sorted((directory / config / table).glob(f"{name}-*.parquet"))]

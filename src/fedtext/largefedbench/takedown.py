@@ -87,6 +87,9 @@ def read_takedown(path: Path | None) -> Takedown:
             speakers.setdefault((source, speaker), number)
         elif text:
             raise InputError(
-                f"{path}, line {number}: {text!r} is neither `id: <client id>` nor `speaker: <source>/<name or id>`"
+                f"{path}, line {number}: {text!r} is neither `id: <client id>` nor `speaker: <source>/<name or id>`",
+                code="takedown-line-unusable",
+                parameter="largefedbench.takedown",
+                value=number,
             )
     return Takedown(ids, speakers)

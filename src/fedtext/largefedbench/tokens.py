@@ -202,7 +202,9 @@ def _read_definition(file: Path, name: str) -> ChunkTokenizer:
     try:
         return ChunkTokenizer(name, file.read_text("utf-8"))
     except UnicodeDecodeError:
-        raise InputError(f"tokenizer {file} is not UTF-8 text: give a tokenizer.json") from None
+        raise InputError(
+            f"tokenizer {file} is not UTF-8 text: give a tokenizer.json", code="tokenizer-not-utf8"
+        ) from None
 
 
 def _converted(place: Place, name: str) -> ChunkTokenizer:
@@ -212,5 +214,9 @@ def _converted(place: Place, name: str) -> ChunkTokenizer:
     tokenizer = AutoTokenizer.from_pretrained(place.name, **place.keywords)
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
-        raise InputError(f"tokenizer {name} has no fast implementation: chunks need character offsets; choose another")
+        raise InputError(
+            f"tokenizer {name} has no fast implementation: chunks need character offsets; choose another",
+            code="tokenizer-not-fast",
+            value=name,
+        )
     return ChunkTokenizer(name, backend.to_str())

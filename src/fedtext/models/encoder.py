@@ -87,7 +87,10 @@ class Encoder:
         elif bad.size:
             raise InputError(
                 f"encoder '{self.name}' gives {bad.size} of {len(texts)} texts no direction (NaN, infinite or zero), "
-                f"row {bad[0]} first: check that text and the encoder's weights"
+                f"row {bad[0]} first: check that text and the encoder's weights",
+                code="texts-without-direction",
+                parameter="models.encoder",
+                value=self.name,
             )
         return np.asarray(embeddings / norms, dtype=np.float32)
 
@@ -292,7 +295,10 @@ def load_encoder(source: str, *, device: str = "auto", batch_tokens: int | None 
     dim = model.get_embedding_dimension()
     if dim is None:
         raise UnreadableFileError(
-            f"encoder '{source}' does not say how long its embeddings are: use a sentence-transformers model"
+            f"encoder '{source}' does not say how long its embeddings are: use a sentence-transformers model",
+            code="encoder-without-length",
+            parameter="models.encoder",
+            value=str(source),
         )
     return Encoder(name=source, dim=dim, model=model.eval(), batch_tokens=batch_tokens or BATCH_TOKENS)
 

@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from fedtext.models.answer_deadline import LateAnswerError, bound_answers
 from fedtext.system.errors import FedtextError, InputError
 from fedtext.system.refusal import RunRefusedError
 
@@ -52,7 +53,7 @@ class Endpoint:
         base_url: Address up to the version, as `http://localhost:8000/v1`.
         model: Name of the model there.
         api_key_env: Environment variable that holds the key; an unset one sends none.
-        timeout: Seconds for one answer.
+        timeout: Seconds for one whole answer.
         concurrency: Requests under way at once.
         attempts: How often a request is sent, the first time included, while the server is busy or away.
     """
@@ -67,15 +68,26 @@ class Endpoint:
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InputError(f"endpoint '{self.model}': its base_url is no web address: write http://HOST:PORT/v1")
+            raise InputError(
+                f"endpoint '{self.model}': its base_url is no web address: write http://HOST:PORT/v1",
+                code="not-a-web-address",
+                parameter="base_url",
+            )
         if parts.username or parts.password or parts.query:
             raise InputError(
                 f"the address of endpoint '{self.model}' at {parts.hostname} holds more than a place, perhaps a key: "
-                f"write http://HOST:PORT/v1 and put the key into the environment variable {self.api_key_env}"
+                f"write http://HOST:PORT/v1 and put the key into the environment variable {self.api_key_env}",
+                code="address-holds-a-key",
+                parameter="base_url",
             )
         for name in ("timeout", "concurrency", "attempts"):
             if not getattr(self, name) > 0:
-                raise InputError(f"{self}: {name} is {getattr(self, name)}: it must be above 0")
+                raise InputError(
+                    f"{self}: {name} is {getattr(self, name)}: it must be above 0",
+                    code="setting-out-of-range",
+                    parameter=name,
+                    value=getattr(self, name),
+                )
 
     def __str__(self) -> str:
         return f"endpoint '{self.model}' at {self.base_url}"
@@ -90,7 +102,11 @@ class Endpoint:
         found = SOURCE.fullmatch(source)
         if found is None:
             shown = source.partition("@")[0]  # an address may hold a secret
-            raise InputError(f"generator '{shown}': an endpoint is written {ENDPOINT}MODEL@http://HOST:PORT/v1")
+            raise InputError(
+                f"generator '{shown}': an endpoint is written {ENDPOINT}MODEL@http://HOST:PORT/v1",
+                code="not-an-endpoint",
+                value=shown,
+            )
         return cls(base_url=found["base_url"].rstrip("/"), model=found["model"])
 
     @property
@@ -107,8 +123,12 @@ class Endpoint:
         try:
             from openai import OpenAI
         except ImportError:
-            raise EndpointError(f"{self} needs the package openai: pip install 'fedtext[endpoint]'") from None
-        return OpenAI(base_url=self.base_url, api_key=self.key or NO_KEY, timeout=self.timeout, max_retries=0)
+            raise EndpointError(
+                f"{self} needs the package openai: pip install 'fedtext[endpoint]'", code="no-openai-package"
+            ) from None
+        made = OpenAI(base_url=self.base_url, api_key=self.key or NO_KEY, timeout=self.timeout, max_retries=0)
+        bound_answers(made._client, self.timeout)
+        return made
 
     def check(self) -> None:
         """Check that the server serves the model.
@@ -137,27 +157,45 @@ class Endpoint:
             what = "is no answer of OpenAI's API" if isinstance(error, NotOfTheApiError) else "is cut off or damaged"
             return EndpointError(
                 f"{self}: what came back {what}: correct the address, which mostly ends in /v1, or look into the "
-                "log of the server and of what stands before it"
+                "log of the server and of what stands before it",
+                code="not-of-the-api",
             )
         said = self._message(error)
         if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
             what = f"the key in {self.api_key_env}" if self.key else f"requests without a key in {self.api_key_env}"
-            return EndpointError(f"{self} refuses {what}: export {self.api_key_env}=KEY with a valid one")
-        if isinstance(error, openai.APITimeoutError):
             return EndpointError(
-                f"{self} did not answer within {self.timeout:g} s: raise its timeout, lower its concurrency "
-                f"({self.concurrency}), or look whether it is overloaded"
+                f"{self} refuses {what}: export {self.api_key_env}=KEY with a valid one",
+                code="key-refused",
+                parameter=self.api_key_env,
+            )
+        if isinstance(error, openai.APITimeoutError) or isinstance(error.__cause__, LateAnswerError):
+            return EndpointError(
+                f"{self} gave no whole answer within {self.timeout:g} s: raise its timeout, lower its concurrency "
+                f"({self.concurrency}), or look whether it is overloaded",
+                code="endpoint-too-slow",
+                parameter="timeout",
+                value=self.timeout,
             )
         if isinstance(error, openai.APIConnectionError):
-            return EndpointError(f"{self} cannot be reached ({said}): start the server, or correct the address")
+            return EndpointError(
+                f"{self} cannot be reached ({said}): start the server, or correct the address",
+                code="endpoint-unreachable",
+            )
         if isinstance(error, openai.RateLimitError):
-            return EndpointError(f"{self} is still busy after {self.attempts} attempts ({said}): lower its concurrency")
+            return EndpointError(
+                f"{self} is still busy after {self.attempts} attempts ({said}): lower its concurrency",
+                code="endpoint-busy",
+                parameter="concurrency",
+                value=self.concurrency,
+            )
         if isinstance(error, openai.NotFoundError):
             return EndpointError(
                 f"{self} knows no such request ({said}): set generation.prompt to chat, which asks in messages, or to "
-                "list, which continues text, whichever it serves"
+                "list, which continues text, whichever it serves",
+                code="request-unknown",
+                parameter="generation.prompt",
             )
-        return EndpointError(f"{self} answers with an error: {said}")
+        return EndpointError(f"{self} answers with an error: {said}", code="endpoint-answers-with-error")
 
     def _message(self, error: Exception) -> str:
         """Return the message of the server or the network, in one line without the key."""
@@ -202,7 +240,10 @@ def _described(endpoint: Endpoint) -> str:
         more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
         raise EndpointError(
             f"{endpoint}: no model of that name there, but {', '.join(names[:LISTED]) or 'none at all'}{more}: "
-            "choose one of these"
+            "choose one of these",
+            code="unknown-model",
+            parameter="model",
+            value=endpoint.model,
         )
     told = {name: value for name in TELLING if (value := getattr(found, name, None)) is not None}
     return json.dumps(told, sort_keys=True, default=str) if told else ""

@@ -42,7 +42,7 @@ def check_fit(source: str, kind: str, shipped: str, asked: Sequence[TokenizerChe
     tokenizer = read_tokenizer(directory, source, kind, shipped)
     for ask in asked:
         if (fault := ask(tokenizer, directory)) is not None:
-            raise InputError(f"{kind} '{source}': {fault}")
+            raise InputError(f"{kind} '{source}': {fault}", code="model-does-not-fit", value=source)
 
 
 def read_tokenizer(directory: Path, source: str, kind: str, shipped: str) -> PreTrainedTokenizerBase:

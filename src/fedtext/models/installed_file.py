@@ -22,10 +22,18 @@ def installed_file(what: str, distribution: str, name: str, sha256: str, remedy:
     try:
         listed = metadata.distribution(distribution).files or []
     except metadata.PackageNotFoundError:
-        raise MissingFileError(f"{what}: package {distribution} is not installed: {remedy}") from None
+        raise MissingFileError(
+            f"{what}: package {distribution} is not installed: {remedy}",
+            code="package-not-installed",
+            value=distribution,
+        ) from None
     path = next((Path(str(file.locate())) for file in listed if file.name == name), None)
     if path is None or not path.is_file():
-        raise MissingFileError(f"{what}: package {distribution} holds no {name}: reinstall it, {remedy}")
+        raise MissingFileError(
+            f"{what}: package {distribution} holds no {name}: reinstall it, {remedy}",
+            code="file-not-in-package",
+            value=name,
+        )
     check_sha256(path, sha256, what, remedy)
     return path
 
@@ -37,5 +45,7 @@ def check_sha256(path: Path, expected: str, what: str, remedy: str) -> None:
     if actual != expected:
         raise InputError(
             f"{what}: {path.name} has sha256 {actual}, expected {expected}: it is not the published one; "
-            f"reinstall it, {remedy}"
+            f"reinstall it, {remedy}",
+            code="file-changed",
+            value=actual,
         )

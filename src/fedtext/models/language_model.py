@@ -46,7 +46,9 @@ def bundled(name: str) -> str:
         there = sorted(path.parent.name for path in root.glob("*/config.json"))
         raise MissingFileError(
             f"bundled language model '{name}' is not shipped here: {did_you_mean(name, there, 'none is')} If it "
-            "should be, reinstall the package, or rebuild the models with `kedro run --pipelines pretrain`"
+            "should be, reinstall the package, or rebuild the models with `kedro run --pipelines pretrain`",
+            code="bundled-model-missing",
+            value=name,
         )
     return str(directory)
 
@@ -163,7 +165,9 @@ def _read_weights(source: str) -> PreTrainedModel:
         raise unreadable(source, "language model", SHIPPED, error) from error
     if loading["missing_keys"]:
         missing = sorted(loading["missing_keys"])
-        incomplete = InputError(f"{len(missing)} tensors are missing, {missing[0]} first")
+        incomplete = InputError(
+            f"{len(missing)} tensors are missing, {missing[0]} first", code="tensors-missing", value=missing
+        )
         raise unreadable(source, "language model", SHIPPED, incomplete)
     return model.to(device)
 
@@ -190,7 +194,9 @@ def _with_adapter(model: PreTrainedModel, adapter: Path) -> PeftModel:
 
     if not (adapter / ADAPTER_WEIGHTS).is_file():
         raise MissingFileError(
-            f"adapter '{adapter}' has no {ADAPTER_WEIGHTS}: save it with save_pretrained (safetensors)"
+            f"adapter '{adapter}' has no {ADAPTER_WEIGHTS}: save it with save_pretrained (safetensors)",
+            code="adapter-without-weights",
+            value=str(adapter),
         )
     with warnings.catch_warnings():
         # PEFT 0.21 asks transformers for a property by the name it had before.
@@ -252,7 +258,7 @@ class MaskedModel:
         try:
             tokenizer = AutoTokenizer.from_pretrained(place.name, **place.keywords)
             if tokenizer.mask_token_id is None:
-                raise InputError("its tokenizer has no mask token")
+                raise InputError("its tokenizer has no mask token", code="no-mask-token")
             with without_library_bars():
                 model = AutoModelForMaskedLM.from_pretrained(place.name, use_safetensors=True, **place.model_keywords)
         except (OSError, ValueError) as error:

@@ -55,7 +55,10 @@ class ReadingLimit:
         if self.beyond is Beyond.REFUSED:
             raise InputError(
                 f"chunking.length is {length}, but '{self.reader}' reads {self.tokens} tokens at once: make it "
-                "smaller, or choose a model with a longer context"
+                "smaller, or choose a model with a longer context",
+                code="chunks-too-long",
+                parameter="chunking.length",
+                value=length,
             )
         return (
             f"'{self.reader}' reads {self.tokens} tokens at once and chunking.length is {length}: a longer sample's "
@@ -103,10 +106,10 @@ READINGS = (
 
 
 def readings(models: Collection[str], value_of: Callable[[str], Any]) -> list[tuple[Reading, str]]:
-    """Return how the models of a run read long texts, each with its description.
+    """Return the readings that apply to a run, each with the sentence that describes it.
 
     Args:
-        models: Their names in the catalog.
+        models: Names, in the catalog, of the models that the run uses.
         value_of: Returns a parameter's value by its dotted name; None if the run does not read it.
     """
     found = []
@@ -130,7 +133,10 @@ def validate_list_length(limit: ReadingLimit, *, listed: int, length: int, new_t
     raise InputError(
         f"{asked_by} lists {listed} samples of chunking.length {length}, up to {most} tokens with what is written, and "
         f"'{limit.reader}' reads {limit.tokens} at once: lower chunking.length to {fits}, or choose a generator with a "
-        "longer context (models.generator)"
+        "longer context (models.generator)",
+        code="list-too-long",
+        parameter="chunking.length",
+        value=length,
     )
 
 
@@ -143,5 +149,8 @@ def validate_script(share: float, encoder: str, texts: str) -> None:
     if share > UNKNOWN_AT_MOST:
         raise InputError(
             f"encoder '{encoder}' does not know {100 * share:.0f}% of the tokens of {texts}, so it cannot tell such "
-            f"texts apart: choose one that reads their script, as models.encoder={MULTILINGUAL}"
+            f"texts apart: choose one that reads their script, as models.encoder={MULTILINGUAL}",
+            code="unknown-script",
+            parameter="models.encoder",
+            value=encoder,
         )

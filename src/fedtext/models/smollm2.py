@@ -61,7 +61,9 @@ def _alone(directory: Path) -> Iterator[None]:
     except OSError as error:
         raise UnreadableFileError(
             f"{NAME} cannot be converted into {directory}: {error.strerror}. Set {CACHE} to a directory that can be "
-            "written"
+            "written",
+            code="conversion-not-writable",
+            value=error.strerror,
         ) from error
     with lock:
         yield
@@ -75,13 +77,17 @@ def _convert(weights: Path, directory: Path) -> None:
     try:
         import gguf  # noqa: F401 - transformers reads the file with it
     except ImportError:
-        raise MissingFileError(f"{NAME}: package gguf, which reads the weights, is not installed: {REMEDY}") from None
+        raise MissingFileError(
+            f"{NAME}: package gguf, which reads the weights, is not installed: {REMEDY}", code="gguf-not-installed"
+        ) from None
     with without_library_bars():
         tokenizer = AutoTokenizer.from_pretrained(str(weights.parent), gguf_file=weights.name)
         if tokenizer.eos_token != TURN_END:
             raise InputError(
                 f"{NAME}: transformers {version('transformers')} reads {tokenizer.eos_token!r} as the token that ends "
-                f"a turn, it is {TURN_END!r}: install the transformers that pyproject.toml asks for"
+                f"a turn, it is {TURN_END!r}: install the transformers that pyproject.toml asks for",
+                code="other-end-of-turn",
+                value=tokenizer.eos_token,
             )
         model = AutoModelForCausalLM.from_pretrained(
             str(weights.parent), gguf_file=weights.name, quantization_config=GgufConfig(dequantize=True)

@@ -77,11 +77,13 @@ def find_model(source: str, kind: str, shipped: str) -> Place:
     if path.is_dir():
         return Place(str(path), local=True)
     if "/" not in source and (near := did_you_mean(source, AT_HAND.get(kind, LANGUAGE_MODELS), "")).startswith("did"):
-        raise MissingFileError(f"{kind} '{source}' is not known: {near}")
+        raise MissingFileError(f"{kind} '{source}' is not known: {near}", code="unknown-model-name", value=source)
     if source.startswith((".", "/", "~")):
         raise MissingFileError(
             f"{kind} '{source}' is not a directory here: give an existing one, a Hugging Face id (owner/name), "
-            f"or {shipped}"
+            f"or {shipped}",
+            code="no-model-directory",
+            value=source,
         )
     try:
         name, _, revision = source.partition("@")
@@ -149,12 +151,16 @@ def check_model_files(source: str, kind: str, shipped: str) -> None:
         return
     configurations, weights = [*directory.rglob("config.json")], [*directory.rglob("*.safetensors")]
     if not configurations:
-        raise unreadable(source, kind, shipped, MissingFileError("it has no config.json"))
+        raise unreadable(source, kind, shipped, MissingFileError("it has no config.json", code="no-config"))
     if not weights:
-        raise unreadable(source, kind, shipped, MissingFileError("it has no weights in safetensors"))
+        raise unreadable(source, kind, shipped, MissingFileError("it has no weights in safetensors", code="no-weights"))
     for path, whole in [*((path, _is_json) for path in configurations), *((path, _is_whole) for path in weights)]:
         if not whole(path):
-            damaged = InputError(f"{path.relative_to(directory)} is cut short or damaged; get it again")
+            damaged = InputError(
+                f"{path.relative_to(directory)} is cut short or damaged; get it again",
+                code="model-file-damaged",
+                value=path.name,
+            )
             raise unreadable(source, kind, shipped, damaged)
 
 
@@ -182,7 +188,9 @@ def check_tokenizer_files(source: str, kind: str, shipped: str) -> None:
     """
     directory = Path(find_model(source, kind, shipped).name)
     if directory.is_dir() and not any((directory / name).is_file() for name in TOKENIZER_SIGNS):
-        raise unreadable(source, kind, shipped, MissingFileError(f"it has none of {', '.join(TOKENIZER_SIGNS)}"))
+        raise unreadable(
+            source, kind, shipped, MissingFileError(f"it has none of {', '.join(TOKENIZER_SIGNS)}", code="no-tokenizer")
+        )
 
 
 def _is_json(path: Path) -> bool:
@@ -208,7 +216,11 @@ def check_weights(model: PreTrainedModel, named: str, remedy: str) -> None:
     """Raise `ValueError` if a weight is NaN or infinite: such a model writes one token for ever."""
     broken = next((name for name, weight in model.named_parameters() if not bool(weight.isfinite().all())), None)
     if broken is not None:
-        raise InputError(f"{named} has weights that are NaN or infinite, {broken} first: {remedy}")
+        raise InputError(
+            f"{named} has weights that are NaN or infinite, {broken} first: {remedy}",
+            code="weights-not-finite",
+            value=broken,
+        )
 
 
 def unreadable(source: str, kind: str, shipped: str, error: Exception) -> OSError:
@@ -216,7 +228,9 @@ def unreadable(source: str, kind: str, shipped: str, error: Exception) -> OSErro
     reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
     return UnreadableFileError(
         f"{kind} '{source}' cannot be read: {reason.rstrip('.')}. Check the name and the network, or give {shipped} "
-        "or a local directory with its configuration, tokenizer and model.safetensors (pickled weights are refused)"
+        "or a local directory with its configuration, tokenizer and model.safetensors (pickled weights are refused)",
+        code="model-unreadable",
+        value=source,
     )
 
 
@@ -229,10 +243,10 @@ def _on_hub(name: str, revision: str) -> Place:
     try:
         commit = HfApi().model_info(name, revision=revision, timeout=PATIENCE).sha
     except (RepositoryNotFoundError, RevisionNotFoundError, HFValidationError) as error:
-        raise UnreadableFileError(str(error)) from error
+        raise UnreadableFileError(str(error), code="not-on-hub") from error
     except Exception as error:  # no network, offline mode, the hub is down: its client raises many types
         cached = try_to_load_from_cache(name, "config.json", revision=revision)
         if not isinstance(cached, str):
-            raise UnreadableFileError(str(error)) from error
+            raise UnreadableFileError(str(error), code="hub-unreachable") from error
         return Place(name, local=True, revision=revision, commit=Path(cached).parent.name)  # snapshots/<commit>/
     return Place(name, local=False, revision=revision, commit=commit)

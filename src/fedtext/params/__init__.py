@@ -37,7 +37,12 @@ LearningRate = Annotated[float, Field(gt=0, le=10)]  # above it any training her
 def each_once(values: tuple[Value, ...], name: str) -> tuple[Value, ...]:
     """Return the values, or raise ValueError if the parameter `name` has one twice."""
     if twice := [value for value in dict.fromkeys(values) if values.count(value) > 1]:
-        raise InputError(f"{name} has {' and '.join(map(repr, twice))} twice: name each once")
+        raise InputError(
+            f"{name} has {' and '.join(map(repr, twice))} twice: name each once",
+            code="named-twice",
+            parameter=name,
+            value=list(twice),
+        )
     return values
 
 

@@ -45,7 +45,12 @@ class Claim(Parameters):
     def _can_be_judged(self) -> Self:
         conditions = [side for side in (self.better, self.worse) if side in BESIDE]
         if len(conditions) == 2:
-            raise InputError(f"the claim {self.says!r} is about two conditions: name an entry on one side")
+            raise InputError(
+                f"the claim {self.says!r} is about two conditions: name an entry on one side",
+                code="claim-of-one-side",
+                parameter="compare.claims",
+                value=self.says,
+            )
         return self
 
 
@@ -65,7 +70,10 @@ class Claims(Parameters):
                 if side not in entries and side not in BESIDE:
                     raise InputError(
                         f"the claim {claim.says!r} is about {side!r}, no entry of compare.entries: "
-                        f"{did_you_mean(side, {*entries, *BESIDE}, 'add the entry')}"
+                        f"{did_you_mean(side, {*entries, *BESIDE}, 'add the entry')}",
+                        code="claim-of-unknown-entry",
+                        parameter="compare.claims",
+                        value=side,
                     )
 
 
@@ -82,7 +90,12 @@ class Compare(Parameters):
     @classmethod
     def _each_once(cls, value: tuple[Any, ...], info: ValidationInfo) -> tuple[Any, ...]:
         if len(set(value)) < len(value):
-            raise InputError(f"compare.{info.field_name} is '{' '.join(map(str, value))}': name each once")
+            raise InputError(
+                f"compare.{info.field_name} is '{' '.join(map(str, value))}': name each once",
+                code="compared-twice",
+                parameter=f"compare.{info.field_name}",
+                value=value,
+            )
         return value
 
     @field_validator("entries")
@@ -90,7 +103,12 @@ class Compare(Parameters):
     def _plain_names(cls, value: dict[str, Entry]) -> dict[str, Entry]:
         for name in value:
             if not name.isidentifier() or name in CONDITIONS:
-                raise InputError(f"entry {name!r} names files and datasets: use letters, digits and underscores")
+                raise InputError(
+                    f"entry {name!r} names files and datasets: use letters, digits and underscores",
+                    code="unusable-entry-name",
+                    parameter="compare.entries",
+                    value=name,
+                )
         return value
 
     def validate_names(self, known: Collection[str]) -> None:
@@ -105,13 +123,19 @@ class Compare(Parameters):
             )
             raise InputError(
                 f"compare.algorithms names {', '.join(unknown)}: "
-                f"{did_you_mean(unknown[0], {*self.entries, *known}, among)}"
+                f"{did_you_mean(unknown[0], {*self.entries, *known}, among)}",
+                code="unknown-comparison",
+                parameter="compare.algorithms",
+                value=unknown,
             )
         for name, entry in self.chosen.items():
             if entry.algorithm not in known:
                 raise InputError(
                     f"compare.entries.{name} is of algorithm {entry.algorithm!r}: "
-                    f"{did_you_mean(entry.algorithm, known)}"
+                    f"{did_you_mean(entry.algorithm, known)}",
+                    code="unknown-algorithm",
+                    parameter=f"compare.entries.{name}.algorithm",
+                    value=entry.algorithm,
                 )
 
     @property

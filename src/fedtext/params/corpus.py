@@ -41,7 +41,9 @@ def as_phrase(description: str) -> str:
     if not phrase:
         raise InputError(
             "corpus.description is empty: say what the texts are, as in 'questions that customers ask their bank', or "
-            "leave it out"
+            "leave it out",
+            code="empty-description",
+            parameter="corpus.description",
         )
     return phrase
 
@@ -62,9 +64,19 @@ def as_openings(given: object) -> Sequence[str]:
     """
     listed = [part.strip() for part in given.split(";")] if isinstance(given, str) else given or []
     if not isinstance(listed, (list, tuple)) or not all(isinstance(one, str) and one.strip() for one in listed):
-        raise InputError(f"corpus.openings is {given!r}: give the first words of texts, as 'My order; I received'")
+        raise InputError(
+            f"corpus.openings is {given!r}: give the first words of texts, as 'My order; I received'",
+            code="no-opening",
+            parameter="corpus.openings",
+            value=given,
+        )
     if any("\n" in one for one in listed):
-        raise InputError(f"corpus.openings is {given!r}: an opening is the first words of a text, in one line")
+        raise InputError(
+            f"corpus.openings is {given!r}: an opening is the first words of a text, in one line",
+            code="opening-of-several-lines",
+            parameter="corpus.openings",
+            value=given,
+        )
     return listed
 
 
@@ -147,7 +159,10 @@ class Corpus(Parameters):
             if column not in DOCSTRING_COLUMNS:
                 raise InputError(
                     f"corpus.code_columns names {column!r}, which docstrings do not have: "
-                    f"{did_you_mean(column, DOCSTRING_COLUMNS)}"
+                    f"{did_you_mean(column, DOCSTRING_COLUMNS)}",
+                    code="unknown-code-column",
+                    parameter="corpus.code_columns",
+                    value=column,
                 )
         return self
 
@@ -159,7 +174,9 @@ class Corpus(Parameters):
         for name, source in sources:
             if getattr(self, name) not in (None, ()) and self.source != source:
                 raise InputError(
-                    f"corpus.{name} is given, but corpus.source is {self.source}: add corpus.source={source}"
+                    f"corpus.{name} is given, but corpus.source is {self.source}: add corpus.source={source}",
+                    code="parameter-of-another-source",
+                    parameter=f"corpus.{name}",
                 )
         return self
 
@@ -173,7 +190,12 @@ class Spans(Parameters):
     @model_validator(mode="after")
     def _chunks_are_long_enough(self) -> Self:
         if self.min_tokens > self.length:
-            raise InputError(f"chunking.min_tokens is {self.min_tokens}, but chunking.length {self.length}: lower it")
+            raise InputError(
+                f"chunking.min_tokens is {self.min_tokens}, but chunking.length {self.length}: lower it",
+                code="shortest-chunk-too-long",
+                parameter="chunking.min_tokens",
+                value=self.min_tokens,
+            )
         return self
 
 

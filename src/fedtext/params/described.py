@@ -14,7 +14,10 @@ from fedtext.system.errors import InputError
 def _told_in_messages(sampler: Sampler) -> Sampler:
     if sampler.prompt != "chat":
         raise InputError(
-            f"described.topics.sampler has prompt {sampler.prompt}: topics are asked for in messages, set chat"
+            f"described.topics.sampler has prompt {sampler.prompt}: topics are asked for in messages, set chat",
+            code="topics-need-messages",
+            parameter="described.topics.sampler.prompt",
+            value=sampler.prompt,
         )
     return sampler
 
@@ -22,7 +25,10 @@ def _told_in_messages(sampler: Sampler) -> Sampler:
 def _needs_no_examples(sampler: Sampler) -> Sampler:
     if sampler.prompt in ("list", "labelled"):
         raise InputError(
-            f"described.texts.sampler has prompt {sampler.prompt}: there are no examples yet, set chat or give a page"
+            f"described.texts.sampler has prompt {sampler.prompt}: there are no examples yet, set chat or give a page",
+            code="description-has-no-examples",
+            parameter="described.texts.sampler.prompt",
+            value=sampler.prompt,
         )
     return sampler
 

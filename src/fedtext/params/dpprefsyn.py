@@ -43,7 +43,10 @@ class Gap(Parameters):
     def _a_share_is_below_one(self) -> Self:
         if self.rule == "quantile" and self.value >= 1:
             raise InputError(
-                f"dpprefsyn.gap.value is {self.value}: a quantile is a share below 1, or set rule: absolute"
+                f"dpprefsyn.gap.value is {self.value}: a quantile is a share below 1, or set rule: absolute",
+                code="quantile-out-of-range",
+                parameter="dpprefsyn.gap.value",
+                value=self.value,
             )
         return self
 
@@ -110,11 +113,16 @@ class Dpprefsyn(Parameters):
         if several != (self.heads > 1) or several != (self.heads_by != "none"):
             wanted = "heads of 2 or more and heads_by difference or prompt" if several else "heads 1 and heads_by none"
             raise InputError(
-                f"dpprefsyn.form is {self.form}, heads {self.heads} and heads_by {self.heads_by}: it takes {wanted}"
+                f"dpprefsyn.form is {self.form}, heads {self.heads} and heads_by {self.heads_by}: it takes {wanted}",
+                code="heads-do-not-fit-form",
+                parameter="dpprefsyn.form",
+                value=self.form,
             )
         if self.form == "published" and self.heads_by != "difference":
             raise InputError(
-                "dpprefsyn.form is published, whose heads are those of differences: set heads_by difference"
+                "dpprefsyn.form is published, whose heads are those of differences: set heads_by difference",
+                code="published-heads-are-differences",
+                parameter="dpprefsyn.heads_by",
             )
         return self
 
@@ -123,12 +131,16 @@ class Dpprefsyn(Parameters):
         if (self.form == "public") != (self.public_pairs is not None):
             raise InputError(
                 f"dpprefsyn.form is {self.form} and dpprefsyn.public_pairs {self.public_pairs}: name a file of public "
-                "pairs where the form is public, and nowhere else"
+                "pairs where the form is public, and nowhere else",
+                code="public-pairs-do-not-fit-form",
+                parameter="dpprefsyn.public_pairs",
             )
         if self.form in BY_LENGTH and self.alignment == "rloo":
             raise InputError(
                 f"dpprefsyn.form is {self.form} and alignment rloo: a length is no reward; set alignment to dpo or "
-                "sft_dpo"
+                "sft_dpo",
+                code="length-is-no-reward",
+                parameter="dpprefsyn.alignment",
             )
         return self
 

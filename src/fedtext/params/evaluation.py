@@ -22,14 +22,14 @@ from fedtext.system.errors import InputError
 class TaskParameters(Parameters):
     """Base of a downstream task's parameters: whether it is measured, and whether it can be.
 
-    `task` has the classes, and `priced` says whether figures of held-out text are noisy releases.
+    `task` has the classes, and `dp` says whether figures of held-out text are noisy releases.
     """
 
-    def is_measured(self, task: Task, *, priced: bool) -> bool:
+    def is_measured(self, task: Task, *, dp: bool) -> bool:
         """Return whether the task is measured."""
         raise NotImplementedError
 
-    def validate_settings(self, task: Task, *, priced: bool) -> None:
+    def validate_settings(self, task: Task, *, dp: bool) -> None:
         """Raise ValueError if the task is requested and cannot be measured."""
         raise NotImplementedError
 
@@ -47,17 +47,20 @@ class NonPrivateMeasure(TaskParameters):
     if TYPE_CHECKING:
         measured: bool
 
-    def is_measured(self, task: Task, *, priced: bool) -> bool:
+    def is_measured(self, task: Task, *, dp: bool) -> bool:
         """Return whether it is requested, which DP evaluation refuses."""
-        return self.measured and not priced
+        return self.measured and not dp
 
-    def validate_settings(self, task: Task, *, priced: bool) -> None:
+    def validate_settings(self, task: Task, *, dp: bool) -> None:
         """Raise ValueError if the measure is requested and held-out figures must be private."""
-        if self.measured and priced:
+        if self.measured and dp:
             raise InputError(
                 f"{self.group}.measured is true, but this run releases figures of held-out text with noise, and "
                 f"{self.figures} have no such release: leave it out ({self.group}.measured=false), or measure without "
-                "protection (evaluation.priced=false)"
+                "protection (evaluation.dp=false)",
+                code="measure-has-no-release",
+                parameter=f"{self.group}.measured",
+                value=True,
             )
 
 
@@ -115,7 +118,7 @@ class Evaluation(Parameters):
     `measures` names the measures of sets of texts: distances to held-out text, and properties of the texts alone
     (`fedtext.evaluation.measures.known`). `entities` and `questions` are downstream tasks.
 
-    `priced`: whether figures of held-out text are noisy releases (DP evaluation), at a privacy cost of `epsilon` each
+    `dp`: whether figures of held-out text are noisy releases (DP evaluation), at a privacy cost of `epsilon` each
     to test clients (None: the run's). None: if the corpus is private. `private_control`: whether epsilon = infinity is
     trained and scored at all. None: on public corpora only. In a DP evaluation `clip_norm` is the clipping norm of a
     test client's contribution to accuracy, in tokens; `random_features` and `main_axes` are the sizes of its
@@ -135,7 +138,7 @@ class Evaluation(Parameters):
     entities: Entities
     questions: Questions
     seed: Seed
-    priced: bool | None
+    dp: bool | None
     epsilon: float | None = Field(gt=0)
     private_control: bool | None
     clip_norm: float = Field(gt=0)
@@ -148,12 +151,17 @@ class Evaluation(Parameters):
     @classmethod
     def _one_comes_first(cls, value: tuple[int, ...]) -> tuple[int, ...]:
         if value[:1] != (1,):
-            raise InputError(f"evaluation.top is '{' '.join(map(str, value))}': begin with 1, which reports lead with")
+            raise InputError(
+                f"evaluation.top is '{' '.join(map(str, value))}': begin with 1, which reports lead with",
+                code="top-begins-above-one",
+                parameter="evaluation.top",
+                value=value,
+            )
         return value
 
-    def is_priced(self, corpus: Corpus) -> bool:
+    def is_dp(self, corpus: Corpus) -> bool:
         """Return whether figures of held-out text are noisy releases, which protect the test clients."""
-        return not corpus.is_public if self.priced is None else self.priced
+        return not corpus.is_public if self.dp is None else self.dp
 
     def has_private_control(self, corpus: Corpus) -> bool:
         """Return whether a model is trained on the protected text without protection, as a non-private bound."""
@@ -207,11 +215,11 @@ class Classification(TaskParameters):
     training: ClassifierTraining
     seed: Seed
 
-    def is_measured(self, task: Task, *, priced: bool) -> bool:
-        """Return whether texts are classified; `priced`: whether figures of held-out text are noisy releases."""
-        return not priced and len(task.labels) > 1 if self.measured is None else self.measured
+    def is_measured(self, task: Task, *, dp: bool) -> bool:
+        """Return whether texts are classified; `dp`: whether figures of held-out text are noisy releases."""
+        return not dp and len(task.labels) > 1 if self.measured is None else self.measured
 
-    def validate_settings(self, task: Task, *, priced: bool) -> None:
-        """Raise ValueError if it is requested and there are no classes; it has a noisy release, `priced` or not."""
+    def validate_settings(self, task: Task, *, dp: bool) -> None:
+        """Raise ValueError if it is requested and there are no classes; it has a noisy release, `dp` or not."""
         if self.measured:
             task.validate_classes("classification.measured=true")

@@ -84,8 +84,16 @@ class DpFtrl(Parameters):
         if self.bands is not None and (self.noise != "banded" or self.bands > min(self.separation, self.rounds)):
             raise InputError(
                 f"dp_ftrl.bands is {self.bands} with noise {self.noise}, separation {self.separation} and "
-                f"{self.rounds} rounds: bands belong to noise banded, up to the separation and the rounds; or set null"
+                f"{self.rounds} rounds: bands belong to noise banded, up to the separation and the rounds; or set null",
+                code="bands-do-not-fit-noise",
+                parameter="dp_ftrl.bands",
+                value=self.bands,
             )
         if self.restart is not None and self.noise not in ("tree", "honaker_tree"):
-            raise InputError(f"dp_ftrl.restart is {self.restart} with noise {self.noise}: only trees restart; set null")
+            raise InputError(
+                f"dp_ftrl.restart is {self.restart} with noise {self.noise}: only trees restart; set null",
+                code="restart-without-trees",
+                parameter="dp_ftrl.restart",
+                value=self.restart,
+            )
         return self

@@ -30,7 +30,12 @@ def as_prompt(prompt: str, parameter: str = "generation.prompt") -> str:
         return prompt
     if prompt.count(TEXT) != 1:
         page = f"no page with {TEXT} in it once (as 'My question about {TOPIC}: {TEXT}')"
-        raise InputError(f"{parameter} is {prompt!r}, {page} and no form: {did_you_mean(prompt, PROMPT_NAMES)}")
+        raise InputError(
+            f"{parameter} is {prompt!r}, {page} and no form: {did_you_mean(prompt, PROMPT_NAMES)}",
+            code="unknown-prompt-form",
+            parameter=parameter,
+            value=prompt,
+        )
     return prompt.replace("\\n", "\n")
 
 

@@ -21,13 +21,19 @@ def _origin(url: str) -> str:
     parts = urlsplit(url)
     local = parts.hostname in {"127.0.0.1", "localhost"}
     if not (parts.scheme == "https" or (parts.scheme == "http" and local)) or not parts.hostname or parts.query:
-        raise InputError(f"{url!r} is not a base URL: use https://host/path (plain http for this machine only)")
+        raise InputError(
+            f"{url!r} is not a base URL: use https://host/path (plain http for this machine only)",
+            code="not-a-base-url",
+            value=url,
+        )
     return url.rstrip("/")
 
 
 def _session(name: str) -> str:
     if not re.fullmatch(r"\d+-\d", name):
-        raise InputError(f"session {name!r} is not <parliament>-<session>, such as 44-1")
+        raise InputError(
+            f"session {name!r} is not <parliament>-<session>, such as 44-1", code="not-a-session", value=name
+        )
     return name
 
 
@@ -133,5 +139,9 @@ class Ingest(Parameters):
     @model_validator(mode="after")
     def _dates_in_order(self) -> Self:
         if self.to_date is not None and self.to_date < self.from_date:
-            raise InputError(f"ingest.from_date {self.from_date} is after ingest.to_date {self.to_date}: swap them")
+            raise InputError(
+                f"ingest.from_date {self.from_date} is after ingest.to_date {self.to_date}: swap them",
+                code="dates-swapped",
+                parameter="ingest.from_date",
+            )
         return self

@@ -51,6 +51,9 @@ class Fusegen(Parameters):
     def _there_is_a_choice(self) -> Self:
         if self.shown > self.candidates:
             raise InputError(
-                f"fusegen.shown is {self.shown}, but fusegen.candidates {self.candidates}: show no more than there are"
+                f"fusegen.shown is {self.shown}, but fusegen.candidates {self.candidates}: show no more than there are",
+                code="more-shown-than-candidates",
+                parameter="fusegen.shown",
+                value=self.shown,
             )
         return self

@@ -44,15 +44,33 @@ class Splitting(Parameters):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.validation_share + self.test_share >= 1:
-            raise InputError("validation_share and test_share leave nothing to train on: make their sum less than 1")
+            raise InputError(
+                "validation_share and test_share leave nothing to train on: make their sum less than 1",
+                code="nothing-left-to-train-on",
+                parameter="largefedbench.split",
+            )
         dates = f"largefedbench.split.validation_from {self.validation_from} and test_from {self.test_from}"
         if self.method == "hash" and (self.validation_from or self.test_from):
-            raise InputError(f"{dates} say nothing in a split by hash: leave them null, or set method=temporal")
+            raise InputError(
+                f"{dates} say nothing in a split by hash: leave them null, or set method=temporal",
+                code="dates-without-meaning",
+                parameter="largefedbench.split.method",
+                value="hash",
+            )
         if self.method == "temporal":
             if self.validation_from is None or self.test_from is None:
-                raise InputError(f"a temporal split needs two dates, but has {dates}: set both")
+                raise InputError(
+                    f"a temporal split needs two dates, but has {dates}: set both",
+                    code="one-date-missing",
+                    parameter="largefedbench.split.method",
+                    value="temporal",
+                )
             if self.validation_from >= self.test_from:
-                raise InputError(f"{dates} leave no day for validation: set an earlier validation_from")
+                raise InputError(
+                    f"{dates} leave no day for validation: set an earlier validation_from",
+                    code="no-day-for-validation",
+                    parameter="largefedbench.split.validation_from",
+                )
         return self
 
 
@@ -64,7 +82,12 @@ def half_year(name: str) -> tuple[datetime.date, datetime.date]:
     """
     match = re.fullmatch(r"(\d{4})H([12])", name)
     if match is None or match[1] == "0000":
-        raise InputError(f"largefedbench.window={name!r} is no half-year: write one such as 2025H1")
+        raise InputError(
+            f"largefedbench.window={name!r} is no half-year: write one such as 2025H1",
+            code="not-a-half-year",
+            parameter="largefedbench.window",
+            value=name,
+        )
     year, half = int(match[1]), int(match[2])
     return (datetime.date(year, 1, 1), datetime.date(year, 6, 30)) if half == 1 else (
         datetime.date(year, 7, 1), datetime.date(year, 12, 31)
@@ -84,7 +107,7 @@ class LargeFedBench(Parameters):
     `from_date` and `to_date`. `takedown` is a file of clients and speakers to leave out; by default
     `<raw_dir>/takedown.txt`, if it exists. `personal_data: remove` removes telephone numbers and e-mail addresses from
     the texts, `flag` only marks the texts that have them. `date_published` is for the Croissant description; by default
-    it is the date of the newest text. `shard_bytes` and `processes` change how a build runs, never its bytes.
+    it is the date of the newest text. `shard_bytes` changes how a build runs, never its bytes.
     """
 
     raw_dir: str
@@ -109,7 +132,6 @@ class LargeFedBench(Parameters):
     near_duplicates: Literal["drop", "group", "report", "ignore"]
     near_duplicate_similarity: float = Field(ge=0.7, le=1)
     shard_bytes: int = Field(ge=1)
-    processes: int = Field(ge=1)
 
     @model_validator(mode="before")
     @classmethod
@@ -122,7 +144,10 @@ class LargeFedBench(Parameters):
             if values.get(name) is not None and str(values[name]) != str(day):
                 raise InputError(
                     f"largefedbench.{name}={values[name]} and window={values['window']} contradict each other: "
-                    "leave one out"
+                    "leave one out",
+                    code="window-contradicts-dates",
+                    parameter=f"largefedbench.{name}",
+                    value=values[name],
                 )
         return values | asked
 
@@ -137,7 +162,12 @@ class LargeFedBench(Parameters):
     @classmethod
     def _plain_name(cls, value: str | None) -> str | None:
         if value is not None and (not value or "/" in value or value.startswith(".")):
-            raise InputError(f"snapshot name {value!r} is not a plain directory name: use one such as 2025.1")
+            raise InputError(
+                f"snapshot name {value!r} is not a plain directory name: use one such as 2025.1",
+                code="not-a-directory-name",
+                parameter="largefedbench.name",
+                value=value,
+            )
         return value
 
     @model_validator(mode="after")
@@ -145,18 +175,24 @@ class LargeFedBench(Parameters):
         if self.client == "speaker" and self.split.method == "temporal":
             raise InputError(
                 "largefedbench.client=speaker has no date to split by, for one speaker speaks on many days: set "
-                "client=speaker_day or split.method=hash"
+                "client=speaker_day or split.method=hash",
+                code="speaker-has-no-date",
+                parameter="largefedbench.client",
+                value="speaker",
             )
         if self.client != "speech" and self.near_duplicates == "group":
             raise InputError(
                 f"largefedbench.near_duplicates=group would bind the splits of all {self.client} clients that share a "
-                "formula: set near_duplicates=drop, or client=speech"
+                "formula: set near_duplicates=drop, or client=speech",
+                code="formulas-bind-clients",
+                parameter="largefedbench.near_duplicates",
+                value="group",
             )
         return self
 
     def content_parameters(self) -> dict[str, object]:
         """Return the parameters that determine a snapshot's bytes, for its provenance: no paths and no resources."""
-        left_out = {"raw_dir", "out_dir", "shard_bytes", "processes", "takedown", "window"}
+        left_out = {"raw_dir", "out_dir", "shard_bytes", "takedown", "window"}
         return self.model_dump(mode="json", exclude=left_out) | {"takedown_sha256": self.takedown_sha256()}
 
     def takedown_file(self) -> Path | None:
@@ -169,7 +205,12 @@ class LargeFedBench(Parameters):
             usual = Path(self.raw_dir) / "takedown.txt"
             return usual if usual.is_file() else None
         if not Path(self.takedown).is_file():
-            raise MissingFileError(f"largefedbench.takedown={self.takedown} is not a file: name the list, or null")
+            raise MissingFileError(
+                f"largefedbench.takedown={self.takedown} is not a file: name the list, or null",
+                code="missing-takedown",
+                parameter="largefedbench.takedown",
+                value=str(self.takedown),
+            )
         return Path(self.takedown)
 
     def takedown_sha256(self) -> str:
@@ -201,7 +242,12 @@ class Release(Parameters):
     @classmethod
     def _owner_and_name(cls, value: str | None) -> str | None:
         if value is not None and not re.fullmatch(r"[\w.-]+/[\w.-]+", value):
-            raise InputError(f"release.repository={value!r} is not owner/name: write one such as ada/largefedbench")
+            raise InputError(
+                f"release.repository={value!r} is not owner/name: write one such as ada/largefedbench",
+                code="not-a-repository",
+                parameter="release.repository",
+                value=value,
+            )
         return value
 
 

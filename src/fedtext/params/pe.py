@@ -66,7 +66,10 @@ class Pe(OfClasses):
             raise InputError(
                 f"pe.population is {self.population}, which leaves {self.survivors} survivors a round "
                 f"for {len(self.classes)} classes: raise it to at least "
-                f"{len(self.classes) * (self.variations + self.keeps_parents)}"
+                f"{len(self.classes) * (self.variations + self.keeps_parents)}",
+                code="too-few-survivors",
+                parameter="pe.population",
+                value=self.population,
             )
         return self
 
@@ -75,6 +78,9 @@ class Pe(OfClasses):
         if self.length_spread is not None and self.variation == "mask_filling":
             raise InputError(
                 f"pe.length_spread is {self.length_spread}, but mask filling keeps every text's "
-                "length: set it to null, or variation to few_shot"
+                "length: set it to null, or variation to few_shot",
+                code="spread-of-masked-texts",
+                parameter="pe.length_spread",
+                value=self.length_spread,
             )
         return self

@@ -36,13 +36,19 @@ class Membership(Parameters):
             raise InputError(
                 "policies.membership.measured is true: it reads the protected pairs, and no epsilon covers what it "
                 "finds; measure it on a public corpus (corpus.declared_public=true if this is public), or say "
-                "evaluation.private_control=true"
+                "evaluation.private_control=true",
+                code="membership-reads-protected-pairs",
+                parameter="policies.membership.measured",
+                value=True,
             )
-        if self.measured and evaluation.is_priced(corpus):
+        if self.measured and evaluation.is_dp(corpus):
             raise InputError(
                 "policies.membership.measured is true: it compares protected pairs with test clients' own, exactly, "
                 "and this run releases figures of held-out text only with noise: leave it out, or measure without "
-                "protection (evaluation.priced=false)"
+                "protection (evaluation.dp=false)",
+                code="membership-has-no-release",
+                parameter="policies.membership.measured",
+                value=True,
             )
 
 
@@ -74,10 +80,15 @@ class Policies(Parameters):
     def _known(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for name in value:
             if name not in TRAINED:
-                raise InputError(f"policies.controls names {name!r}: {did_you_mean(name, TRAINED)}")
+                raise InputError(
+                    f"policies.controls names {name!r}: {did_you_mean(name, TRAINED)}",
+                    code="unknown-control",
+                    parameter="policies.controls",
+                    value=name,
+                )
         return value
 
-    def judged_by(self, corpus: Corpus, *, priced: bool) -> JudgeKind | None:
+    def judged_by(self, corpus: Corpus, *, dp: bool) -> JudgeKind | None:
         """Return the kind of the judge, None without one.
 
         Raises:
@@ -86,19 +97,28 @@ class Policies(Parameters):
         if self.win_rate is False:
             return None
         made_up = corpus.source == "docstrings"
-        judge = self.judge or ("rule" if made_up else None if priced else "reward")
+        judge = self.judge or ("rule" if made_up else None if dp else "reward")
         if judge == "rule" and not made_up:
             raise InputError(
                 f"policies.judge is rule and corpus.source {corpus.source}: only made-up annotators (docstrings) have "
-                "a rule; set policies.judge to reward or model"
+                "a rule; set policies.judge to reward or model",
+                code="no-rule-for-real-pairs",
+                parameter="policies.judge",
+                value="rule",
             )
-        if judge == "reward" and priced:
+        if judge == "reward" and dp:
             raise InputError(
                 "policies.judge is reward, which learns from held-out pairs, and this run protects those: set "
-                "policies.judge to model"
+                "policies.judge to model",
+                code="reward-reads-protected-pairs",
+                parameter="policies.judge",
+                value="reward",
             )
         if judge is None and self.win_rate:
             raise InputError(
-                "policies.win_rate is true, and there is no judge for private pairs: set policies.judge to model"
+                "policies.win_rate is true, and there is no judge for private pairs: set policies.judge to model",
+                code="win-rate-without-judge",
+                parameter="policies.win_rate",
+                value=True,
             )
         return judge

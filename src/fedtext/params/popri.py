@@ -94,7 +94,10 @@ class Popri(OfClasses):
         if not self.single_release and (self.prompt_pool == "matched" or self.oversample > 1):
             raise InputError(
                 f"popri.scoring {self.scoring} releases scores of one round's candidates only: prompt_pool 'matched' "
-                f"and oversample > 1 need one of {', '.join(sorted(SINGLE_RELEASE))}"
+                f"and oversample > 1 need one of {', '.join(sorted(SINGLE_RELEASE))}",
+                code="pool-needs-single-release",
+                parameter="popri.scoring",
+                value=self.scoring,
             )
         return self
 
@@ -103,12 +106,18 @@ class Popri(OfClasses):
         if self.patience is not None and not self.single_release:
             raise InputError(
                 f"popri.patience is {self.patience}, but scores of {self.scoring} rank candidates within a round "
-                "and do not show whether rounds improve: set patience to null or choose another scoring"
+                "and do not show whether rounds improve: set patience to null or choose another scoring",
+                code="patience-without-progress",
+                parameter="popri.patience",
+                value=self.patience,
             )
         if self.projection and self.scoring == "nearest_histogram":
             raise InputError(
                 "popri.projection with scoring nearest_histogram: votes do not lie in the span of the candidates' "
-                "embeddings; set projection to false"
+                "embeddings; set projection to false",
+                code="histogram-is-not-projected",
+                parameter="popri.projection",
+                value=True,
             )
         return self
 
@@ -119,7 +128,10 @@ class Popri(OfClasses):
             raise InputError(
                 f"popri.labels has {len(self.labels)} classes, but a round has {self.prompts} prompts (popri.prompts) "
                 f"and the final set {final} (synthetic_texts x oversample / final_responses): some class would have "
-                "none; ask for more prompts or synthetic texts, or fewer final_responses"
+                "none; ask for more prompts or synthetic texts, or fewer final_responses",
+                code="classes-without-prompts",
+                parameter="popri.labels",
+                value=len(self.labels),
             )
         return self
 
@@ -128,6 +140,9 @@ class Popri(OfClasses):
         if self.rejected_rank > self.responses:
             raise InputError(
                 f"popri.rejected_rank is {self.rejected_rank} but popri.responses is {self.responses}: "
-                "ask for more responses or a smaller rank"
+                "ask for more responses or a smaller rank",
+                code="rejected-rank-above-responses",
+                parameter="popri.rejected_rank",
+                value=self.rejected_rank,
             )
         return self

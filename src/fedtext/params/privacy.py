@@ -63,7 +63,10 @@ class Privacy(Parameters):
         if not SMALLEST_EPSILON <= epsilon < math.inf:
             raise InputError(
                 f"privacy.epsilon is {epsilon:g}: give a number from {SMALLEST_EPSILON:g} up, as 1 or 8; below, noise "
-                "drowns everything, and infinity protects nobody"
+                "drowns everything, and infinity protects nobody",
+                code="epsilon-out-of-range",
+                parameter="privacy.epsilon",
+                value=epsilon,
             )
         return epsilon
 
@@ -91,12 +94,17 @@ class Privacy(Parameters):
         if self.enrolment is not None and self.population is not None:
             raise InputError(
                 f"privacy.population is {self.population} and privacy.enrolment {self.enrolment.path}: a list says how "
-                "many there are; give one of the two"
+                "many there are; give one of the two",
+                code="population-given-twice",
+                parameter="privacy.population",
+                value=self.population,
             )
         if self.enrolment is not None and self.unit == "record":
             raise InputError(
                 "privacy.enrolment is a list of clients, and privacy.unit is record: give the number of records as "
-                "privacy.population"
+                "privacy.population",
+                code="enrolment-of-records",
+                parameter="privacy.enrolment",
             )
         return self
 
@@ -106,7 +114,10 @@ class Privacy(Parameters):
             raise InputError(
                 f"privacy.holders is {self.holders}, privacy.unit {self.unit} and privacy.population "
                 f"{self.population}: clients hold a declared number of records, so declare unit record and a "
-                "population, or leave holders out"
+                "population, or leave holders out",
+                code="holders-without-population",
+                parameter="privacy.holders",
+                value=self.holders,
             )
         return self
 
@@ -115,11 +126,16 @@ class Privacy(Parameters):
         if self.sampling != "full" and self.clients_per_round is None:
             raise InputError(
                 f"privacy.clients_per_round is not set, and privacy.sampling is {self.sampling}: say how many units a "
-                "round asks on average, or set sampling to full"
+                "round asks on average, or set sampling to full",
+                code="clients-per-round-not-set",
+                parameter="privacy.clients_per_round",
             )
         if self.sampling == "full" and self.clients_per_round is not None:
             raise InputError(
                 f"privacy.clients_per_round is {self.clients_per_round}, but privacy.sampling is full: everybody is "
-                "asked; set sampling to poisson or fixed_size, or leave clients_per_round out"
+                "asked; set sampling to poisson or fixed_size, or leave clients_per_round out",
+                code="clients-per-round-of-all",
+                parameter="privacy.clients_per_round",
+                value=self.clients_per_round,
             )
         return self

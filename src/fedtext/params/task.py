@@ -53,7 +53,11 @@ def joined(values: Sequence[str]) -> str:
     """
     for value in values:
         if BETWEEN_PARTS in value or not value.strip():
-            raise InputError(f"{value!r} is no part of a control code: TAB stands between parts, and none is empty")
+            raise InputError(
+                f"{value!r} is no part of a control code: TAB stands between parts, and none is empty",
+                code="not-a-control-code",
+                value=value,
+            )
     return BETWEEN_PARTS.join(values)
 
 
@@ -84,7 +88,12 @@ class Task(OfClasses):
     @classmethod
     def _each_class_has_a_name(cls, labels: tuple[str, ...]) -> tuple[str, ...]:
         if any(not in_words(label) for label in labels):
-            raise InputError(f"task.labels has an empty name: {labels}; name every class by a word")
+            raise InputError(
+                f"task.labels has an empty name: {labels}; name every class by a word",
+                code="empty-label",
+                parameter="task.labels",
+                value=labels,
+            )
         return labels
 
     @property
@@ -97,5 +106,8 @@ class Task(OfClasses):
         if len(self.labels) < 2:
             raise InputError(
                 f"{wanted_by}: classes are needed, and task.labels names {len(self.labels)}: name two or more, as "
-                "corpus.label_column has them (--params task.labels='asyncio email unittest')"
+                "corpus.label_column has them (--params task.labels='asyncio email unittest')",
+                code="too-few-labels",
+                parameter="task.labels",
+                value=len(self.labels),
             )

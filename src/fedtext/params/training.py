@@ -59,7 +59,10 @@ class TunedTraining(Parameters):
         if len(self.learning_rates) > 1 and self.held_out_share == 0:
             raise InputError(
                 f"evaluation.training.learning_rates are {' '.join(map(str, self.learning_rates))} and held_out_share "
-                "is 0, so no text is held out to choose by: name one rate, or set held_out_share to 0.1"
+                "is 0, so no text is held out to choose by: name one rate, or set held_out_share to 0.1",
+                code="rates-without-held-out-text",
+                parameter="evaluation.training.learning_rates",
+                value=self.learning_rates,
             )
         return self
 
@@ -126,7 +129,10 @@ class PreferenceTraining(Parameters):
         if (self.loss == "cdpo") != (self.label_smoothing > 0):
             raise InputError(
                 f"preference.loss is {self.loss} and label_smoothing is {self.label_smoothing}: "
-                "cdpo needs a label_smoothing above 0, dpo and ipo need 0"
+                "cdpo needs a label_smoothing above 0, dpo and ipo need 0",
+                code="smoothing-does-not-fit-loss",
+                parameter="preference.label_smoothing",
+                value=self.label_smoothing,
             )
         return self
 

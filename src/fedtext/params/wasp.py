@@ -56,7 +56,12 @@ class Wasp(OfClasses):
     @classmethod
     def _names_the_class(cls, about: str) -> str:
         if LABEL not in about:
-            raise InputError(f"wasp.about is {about!r}: it says how a prompt names a class, so put {LABEL} into it")
+            raise InputError(
+                f"wasp.about is {about!r}: it says how a prompt names a class, so put {LABEL} into it",
+                code="about-without-label",
+                parameter="wasp.about",
+                value=about,
+            )
         return about
 
     @model_validator(mode="after")
@@ -64,7 +69,10 @@ class Wasp(OfClasses):
         if self.texts < self.rounds * len(self.classes):
             raise InputError(
                 f"wasp.texts is {self.texts} for {self.rounds} rounds of {len(self.classes)} classes: ask for at least "
-                f"{self.rounds * len(self.classes)}, a text a class and round"
+                f"{self.rounds * len(self.classes)}, a text a class and round",
+                code="too-few-texts",
+                parameter="wasp.texts",
+                value=self.texts,
             )
         return self
 
@@ -73,7 +81,10 @@ class Wasp(OfClasses):
         if self.model_sums and self.votes != "top_q":
             raise InputError(
                 f"wasp.model_sums is true and wasp.votes {self.votes}: only votes of top_q are added up by model; set "
-                "model_sums to false"
+                "model_sums to false",
+                code="model-sums-of-other-votes",
+                parameter="wasp.model_sums",
+                value=True,
             )
         return self
 

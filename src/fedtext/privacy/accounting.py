@@ -141,7 +141,10 @@ def validate_accountable(sampling: Sampling, adjacency: Adjacency) -> None:
     if sampling == "fixed_size" and adjacency == "add_remove":
         raise InputError(
             "sampling is 'fixed_size' and adjacency 'add_remove': a draw of fixed size needs a public number of units, "
-            "which add_remove keeps private; declare zero_out or replace_one, or sample by poisson"
+            "which add_remove keeps private; declare zero_out or replace_one, or sample by poisson",
+            code="fixed-size-needs-public-population",
+            parameter="adjacency",
+            value="add_remove",
         )
 
 
@@ -372,7 +375,12 @@ def _composed_epsilon(kinds: tuple[SampledGaussian, ...], delta: float, adjacenc
     if not unsampled and sampling_probability(sampled) <= delta:
         return 0.0
     if delta < SMALLEST_DELTA:
-        raise InputError(f"delta is {delta}: with sampling epsilon is computed for delta >= {SMALLEST_DELTA}")
+        raise InputError(
+            f"delta is {delta}: with sampling epsilon is computed for delta >= {SMALLEST_DELTA}",
+            code="delta-too-small",
+            parameter="delta",
+            value=delta,
+        )
     parts = _parts(sampled, unsampled, adjacency)
     step = _grid_step(parts)
     return max(_one_way_epsilon(ordered, step, delta) for ordered in _orders(parts, adjacency))
@@ -508,7 +516,12 @@ def epsilon(
     """
     check_declaration(delta=delta, rounds=rounds, adjacency=adjacency, sampling=sampling, rate=rate)
     if not (noise_multiplier > 0 and math.isfinite(noise_multiplier)):
-        raise InputError(f"noise_multiplier is {noise_multiplier}: it must be positive and finite")
+        raise InputError(
+            f"noise_multiplier is {noise_multiplier}: it must be positive and finite",
+            code="noise-multiplier-out-of-range",
+            parameter="noise_multiplier",
+            value=noise_multiplier,
+        )
     _validate_choice(accountant, "accountant", Accountant)
     release = SampledGaussian(sampling, rate, 1 / noise_multiplier, rounds, non_negative)
     if accountant == "pld":
@@ -516,7 +529,10 @@ def epsilon(
     if release.amplified and (sampling != "poisson" or adjacency == "replace_one"):
         raise InputError(
             f"accountant is '{accountant}', which prices sampling by poisson under zero_out or add_remove only, not "
-            f"'{sampling}' under '{adjacency}': use accountant='pld'"
+            f"'{sampling}' under '{adjacency}': use accountant='pld'",
+            code="accountant-cannot-price",
+            parameter="accountant",
+            value=accountant,
         )
     return rdp_epsilon([replace(release, shift=release.largest_move(adjacency))], delta)
 
@@ -524,18 +540,40 @@ def epsilon(
 def check_declaration(*, delta: float, rounds: int, adjacency: Adjacency, sampling: Sampling, rate: float) -> None:
     """Raise ValueError, naming value and demand, unless the accountant covers such releases."""
     if not 0 < delta < 1:
-        raise InputError(f"delta is {delta}: it must lie strictly between 0 and 1")
+        raise InputError(
+            f"delta is {delta}: it must lie strictly between 0 and 1",
+            code="delta-out-of-range",
+            parameter="delta",
+            value=delta,
+        )
     if isinstance(rounds, bool) or rounds != int(rounds) or rounds < 1:
-        raise InputError(f"rounds is {rounds}: it must be a whole number of at least 1")
+        raise InputError(
+            f"rounds is {rounds}: it must be a whole number of at least 1",
+            code="rounds-out-of-range",
+            parameter="rounds",
+            value=rounds,
+        )
     _validate_choice(adjacency, "adjacency", Adjacency)
     _validate_choice(sampling, "sampling", Sampling)
     if not 0 < rate <= 1:
-        raise InputError(f"rate is {rate}: it must lie in (0, 1]")
+        raise InputError(
+            f"rate is {rate}: it must lie in (0, 1]", code="rate-out-of-range", parameter="rate", value=rate
+        )
     if sampling == "full" and rate != 1:
-        raise InputError(f"rate is {rate} with sampling 'full': it must be 1; or sample by poisson or fixed_size")
+        raise InputError(
+            f"rate is {rate} with sampling 'full': it must be 1; or sample by poisson or fixed_size",
+            code="rate-of-all-below-one",
+            parameter="rate",
+            value=rate,
+        )
     validate_accountable(sampling, adjacency)
 
 
 def _validate_choice(value: str, name: str, known: object) -> None:
     if value not in get_args(known):
-        raise InputError(f"{name} is {value!r}: it must be one of {', '.join(get_args(known))}")
+        raise InputError(
+            f"{name} is {value!r}: it must be one of {', '.join(get_args(known))}",
+            code="unknown-choice",
+            parameter=name,
+            value=value,
+        )

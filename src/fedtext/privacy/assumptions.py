@@ -79,7 +79,7 @@ def _aggregation(ledger: Ledger) -> list[str]:
     The list is empty where all queries were local to one party each.
     """
     declaration = ledger.declaration
-    shared = dict.fromkeys(release.name for release in ledger.releases if not release.secret_draw)
+    shared = dict.fromkeys(release.name for release in ledger.releases if not release.secret_sample)
     if ledger.releases and not shared:
         return []
     told_apart = len(shared) < len({release.name for release in ledger.releases})
@@ -93,7 +93,7 @@ def _aggregation(ledger: Ledger) -> list[str]:
 
 def _local_queries(ledger: Ledger) -> list[str]:
     """Return the assumptions of local queries, under any aggregation."""
-    names = dict.fromkeys(release.name for release in ledger.releases if release.secret_draw)
+    names = dict.fromkeys(release.name for release in ledger.releases if release.secret_sample)
     return [_LOCAL_QUERY.format(names=_quoted(names))] if names else []
 
 
@@ -101,7 +101,9 @@ def _insider(ledger: Ledger) -> list[str]:
     """Return what a contributor of a noise share learns; with parties, epsilon against the best informed of them."""
     if not ledger.parties:
         return [_INSIDER]
-    shares = {release: len(release.parties or ledger.parties) for release in ledger.releases if not release.secret_draw}
+    shares = {
+        release: len(release.parties or ledger.parties) for release in ledger.releases if not release.secret_sample
+    }
     sharers = min((number for number in shares.values() if number > 1), default=None)
     if sharers is None:  # a party that adds all of the noise sees no other's contribution
         return []
@@ -130,7 +132,7 @@ def _epsilon_against(ledger: Ledger, left: dict[Release, float]) -> float | str:
 
 def _is_draw_visible(release: Release, ledger: Ledger) -> bool:
     """Return True if the server sees which units were sampled."""
-    return ledger.declaration.aggregation == "local" and not release.secret_draw
+    return ledger.declaration.aggregation == "local" and not release.secret_sample
 
 
 def _quoted(names: Iterable[str]) -> str:

@@ -50,18 +50,29 @@ def noise_multiplier(
             `fedtext.privacy.accounting.epsilon` would raise it.
     """
     if not (epsilon > 0 and math.isfinite(epsilon)):
-        raise InputError(f"epsilon is {epsilon}: it must be positive and finite")
+        raise InputError(
+            f"epsilon is {epsilon}: it must be positive and finite",
+            code="epsilon-out-of-range",
+            parameter="epsilon",
+            value=epsilon,
+        )
     check_declaration(delta=delta, rounds=rounds, adjacency=adjacency, sampling=sampling, rate=rate)
     if (spent := composed_epsilon(beside, delta=delta, adjacency=adjacency)) >= epsilon:
         raise InputError(
             f"the budget is epsilon {epsilon:.6g}, and other releases alone cost {spent:.6g}: give them more noise, or "
-            "declare a larger epsilon"
+            "declare a larger epsilon",
+            code="budget-spent-by-others",
+            parameter="epsilon",
+            value=epsilon,
         )
     asked = sampling_probability([*beside, SampledGaussian(sampling, rate, 1.0, rounds)])
     if asked <= delta:
         raise InputError(
             f"delta is {delta:g}, and a unit is asked with a probability of {asked:.2g} in all {rounds} rounds: delta "
-            "would allow its text to be released as it is; declare a delta far below that, or ask more units"
+            "would allow its text to be released as it is; declare a delta far below that, or ask more units",
+            code="delta-covers-participation",
+            parameter="delta",
+            value=delta,
         )
     return _noise_multiplier(epsilon, delta, rounds, adjacency, sampling, rate, non_negative, beside)
 

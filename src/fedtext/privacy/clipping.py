@@ -20,11 +20,17 @@ def clip_factors(norms: Float[np.ndarray, "*row"], clip_norm: float) -> Float[np
         ValueError: `clip_norm` is not positive and finite, or a norm is NaN or infinite.
     """
     if not (clip_norm > 0 and np.isfinite(clip_norm)):
-        raise InputError(f"clip_norm {clip_norm}: it must be positive and finite")
+        raise InputError(
+            f"clip_norm {clip_norm}: it must be positive and finite",
+            code="clip-norm-out-of-range",
+            parameter="clip_norm",
+            value=clip_norm,
+        )
     wide = np.asarray(norms, dtype=np.float64)
     if not np.isfinite(wide).all():
         raise InputError(
-            "a contribution holds NaN, an infinity or values too large to square: clean it before it is summed"
+            "a contribution holds NaN, an infinity or values too large to square: clean it before it is summed",
+            code="contribution-not-finite",
         )
     limit = clip_norm * _SLACK
     return np.asarray(limit / np.maximum(wide, limit))

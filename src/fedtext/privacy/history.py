@@ -140,7 +140,9 @@ class History:
             raise RunRefusedError(
                 f"{root / FOLDER / FILE} was shortened or changed: {len(lost)} of the releases that were written there "
                 f"are missing or others ({self._registry.folder} has them). Put back a copy of the file, or remove it: "
-                "what was released counts all the same"
+                "what was released counts all the same",
+                code="history-shortened",
+                value=str(root / FOLDER / FILE),
             )
         return entries
 
@@ -162,7 +164,9 @@ def release_history(data_root: Path | str) -> tuple[Spent, ...]:
         raise RunRefusedError(
             f"{file} is empty, damaged or of another version of fedtext, so what was released before cannot be "
             "accounted for: put back a copy of it, or run the version that wrote it. The people behind the data have "
-            "the budget that they were promised, in whichever data root their text lies"
+            "the budget that they were promised, in whichever data root their text lies",
+            code="history-unreadable",
+            value=str(file),
         )
     return entries
 

@@ -21,7 +21,7 @@ import operator
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AliasChoices, ConfigDict, Field, field_validator, model_validator
 
 from fedtext.params import Parameters
 from fedtext.params.privacy import Adjacency, Privacy, Sampling, Unit
@@ -53,7 +53,10 @@ class EvaluationOnly(Parameters):
 
 
 Part = Literal["train", "test"]
-_COST_FIELDS = ("sampling", "rate", "secret_draw", "unit", "steps", "rounds", "non_negative", "parties")
+# A field that had another name in stored ledgers and in the names of noise streams is written under that name still
+# (`serialization_alias`), and read under both: a renamed field changes no stored byte and no noise.
+STORED_NAMES = ConfigDict(serialize_by_alias=True)
+_COST_FIELDS = ("sampling", "rate", "secret_sample", "unit", "steps", "rounds", "non_negative", "parties")
 
 
 class BudgetExceeded(InputError):  # noqa: N818 - it is the outcome of a check, and reads as one where it is raised
@@ -71,7 +74,10 @@ class BudgetExceeded(InputError):  # noqa: N818 - it is the outcome of a check, 
         whose = f" of {party}" if party else ""
         super().__init__(
             f"the privacy budget{whose} is epsilon {budget:.6g}; {spent:.6g} is spent; '{name}' of round {round} asks "
-            f"for {asked:.6g}, which makes {total:.6g}. Add noise, release less often, or declare a larger epsilon"
+            f"for {asked:.6g}, which makes {total:.6g}. Add noise, release less often, or declare a larger epsilon",
+            code="budget-exceeded",
+            parameter="privacy.epsilon",
+            value=budget,
         )
 
 
@@ -94,10 +100,12 @@ class Release(Parameters):
         rounds: How many rounds one release covers, where their releases are one mechanism; it changes no privacy cost.
         non_negative: No contribution has a coordinate below 0 (counts, votes): two such vectors are never more than a
             right angle apart.
-        secret_draw: A local query of one party, which samples its own units and adds the noise before any other party
+        secret_sample: A local query of one party, which samples its own units and adds the noise before any other party
             sees a value, so that sampling amplifies under local noise too. The server sees the result and its sender.
         parties: Names of the parties that took part and are charged; None: all.
     """
+
+    model_config = STORED_NAMES
 
     name: str
     round: int = Field(ge=0)
@@ -110,7 +118,12 @@ class Release(Parameters):
     steps: int = Field(1, ge=1)
     rounds: int = Field(1, ge=1)
     non_negative: bool = Field(False, exclude_if=operator.not_)
-    secret_draw: bool = Field(False, exclude_if=operator.not_)
+    secret_sample: bool = Field(
+        False,
+        exclude_if=operator.not_,
+        validation_alias=AliasChoices("secret_sample", "secret_draw"),
+        serialization_alias="secret_draw",
+    )
     parties: tuple[str, ...] | None = Field(None, min_length=1, exclude_if=operator.not_)
 
     @field_validator("parties")
@@ -121,7 +134,10 @@ class Release(Parameters):
     @model_validator(mode="after")
     def _validate_rate(self) -> Release:
         if self.sampling == "full" and self.rate != 1:
-            raise InputError(f"{self.name}: rate is {self.rate} with sampling 'full': it must be 1")
+            raise InputError(
+                f"{self.name}: rate is {self.rate} with sampling 'full': it must be 1",
+                code="release-of-all-below-rate-one",
+            )
         return self
 
     @property
@@ -140,7 +156,7 @@ class Release(Parameters):
     def as_sampled(self, *, watched: bool = False) -> SampledGaussian:
         """Return the release as the accountant's type; sampling that the server watched counts as none."""
         shift = accounted_shift(self.sensitivity / self.noise_stddev)
-        watched = watched and not self.secret_draw
+        watched = watched and not self.secret_sample
         sampling: Sampling = "full" if watched else self.sampling
         return SampledGaussian(sampling, 1.0 if watched else self.rate, shift, self.steps, self.non_negative)
 
@@ -179,8 +195,8 @@ class Ledger(Parameters):
         part: The clients whose data are read: training or test clients.
         parties: All data holders of the units, each with its own budget, none above the declared epsilon; empty: the
             ledger does not tell them apart.
-        deal: The name of the rule that partitions the units among the parties, where runs may have several for the same
-            names.
+        partition_rule: The name of the rule that partitions the units among the parties, where runs may have several
+            for the same names.
         enrolled: The public number of units, where parties are accounted as larger than they are, so that their
             populations add up to more.
         planned: The releases that the run was opened for; None: it was not opened by a plan. Nothing else can be
@@ -192,11 +208,18 @@ class Ledger(Parameters):
         evaluation_only: The held-out evaluations so far.
     """
 
+    model_config = STORED_NAMES
+
     declaration: Privacy
     population: int = Field(ge=1)
     part: Part = "train"
     parties: tuple[Party, ...] = Field((), exclude_if=operator.not_)
-    deal: str = Field("", exclude_if=operator.not_)
+    partition_rule: str = Field(
+        "",
+        exclude_if=operator.not_,
+        validation_alias=AliasChoices("partition_rule", "deal"),
+        serialization_alias="deal",
+    )
     enrolled: int | None = Field(None, ge=1, exclude_if=operator.not_)
     planned: tuple[Release, ...] | None = None
     signals: tuple[Signal, ...] = Field((), exclude_if=operator.not_)
@@ -281,7 +304,7 @@ class Ledger(Parameters):
     @property
     def partition(self) -> str:
         """Digest of the partition of units among parties: equal for equal partitions, empty without parties."""
-        return partition(self.parties, self.deal)
+        return partition(self.parties, self.partition_rule)
 
     @property
     def protected_units(self) -> int:
@@ -297,17 +320,23 @@ class Ledger(Parameters):
         if release.unit != self.declaration.unit:
             raise InputError(
                 f"'{release.name}' protects a {release.unit}, the declared unit is a {self.declaration.unit}: "
-                "bound and noise the contribution of the declared unit"
+                "bound and noise the contribution of the declared unit",
+                code="release-protects-another-unit",
+                value=release.unit,
             )
         if strangers := set(release.parties or ()) - {party.name for party in self.parties}:
             raise InputError(
                 f"'{release.name}' names the party '{min(strangers)}', which the ledger does not know: open it with "
-                "every party (open_ledger), or let all take part"
+                "every party (open_ledger), or let all take part",
+                code="release-names-unknown-party",
+                value=min(strangers),
             )
         if any(release.repeats(entry) for entry in self.releases):
             raise InputError(
                 f"'{release.name}' of round {release.round} is in the ledger already: a repeated node must start "
-                "from the ledger it was given first, and another release needs another name"
+                "from the ledger it was given first, and another release needs another name",
+                code="release-repeated",
+                value=release.name,
             )
 
     def _validate_planned(self, release: Release, planned: tuple[Release, ...]) -> None:
@@ -315,7 +344,9 @@ class Ledger(Parameters):
         if not any(plan.as_noisy_as(release) for plan in named):
             raise InputError(
                 f"'{release.name}' of round {release.round} at noise multiplier {release.noise_multiplier:.6g} is not "
-                "what the ledger was opened for: plan it (open_ledger), or release what was planned"
+                "what the ledger was opened for: plan it (open_ledger), or release what was planned",
+                code="release-not-planned",
+                value=release.name,
             )
 
 
@@ -343,7 +374,12 @@ def open_ledger(
             adjacency.
     """
     if population < 1:
-        raise InputError(f"population is {population}: there is no unit to protect; check the private data")
+        raise InputError(
+            f"population is {population}: there is no unit to protect; check the private data",
+            code="nobody-to-protect",
+            parameter="population",
+            value=population,
+        )
     for party in parties or (None,):
         _validate_delta(declaration, population, part, party)
     ledger = Ledger(declaration=declaration.of_a_run(), population=population, part=part, parties=tuple(parties))
@@ -363,5 +399,8 @@ def _validate_delta(declaration: Privacy, population: int, part: Part, party: Pa
         kind = "training" if part == "train" else part
         raise InputError(
             f"privacy.delta is {declaration.delta} for {held} {kind} {declaration.unit}s{whose}: it must be below "
-            f"1 / {held} = {1 / held:.3g}, better far below"
+            f"1 / {held} = {1 / held:.3g}, better far below",
+            code="delta-above-one-unit",
+            parameter="privacy.delta",
+            value=declaration.delta,
         )

@@ -50,13 +50,30 @@ class Factorisation:
     def __post_init__(self) -> None:
         rows, rounds = self.weights.shape
         if self.workload.shape != (rounds, rounds) or np.triu(self.workload, 1).any():
-            raise InputError(f"workload of shape {self.workload.shape}: give a lower triangular {rounds} x {rounds}")
+            raise InputError(
+                f"workload of shape {self.workload.shape}: give a lower triangular {rounds} x {rounds}",
+                code="workload-not-triangular",
+                parameter="workload",
+                value=self.workload.shape,
+            )
         if self.weights.dtype != np.int64 or (self.weights < 0).any() or not self.weights.any(axis=1).all():
-            raise InputError(f"weights of {rows} rows: they must be int64, at least 0, and not all 0 in a row")
+            raise InputError(
+                f"weights of {rows} rows: they must be int64, at least 0, and not all 0 in a row",
+                code="weights-unusable",
+                parameter="weights",
+            )
         if self.separation < 1:
-            raise InputError(f"separation is {self.separation}: a unit's rounds are at least 1 apart")
+            raise InputError(
+                f"separation is {self.separation}: a unit's rounds are at least 1 apart",
+                code="separation-out-of-range",
+                parameter="separation",
+                value=self.separation,
+            )
         if (np.diff(self.due) < 0).any():
-            raise InputError("rows must stand in the order of their last rounds, in which they are released")
+            raise InputError(
+                "rows must stand in the order of their last rounds, in which they are released",
+                code="rows-out-of-order",
+            )
 
     @property
     def rounds(self) -> int:
@@ -75,12 +92,12 @@ class Factorisation:
 
     @cached_property
     def start(self) -> Int[np.ndarray, " row"]:
-        """The first round that each row counts."""
+        """The first round with a weight above 0 in each row."""
         return np.asarray(np.argmax(self.weights > 0, axis=1) + 1)
 
     @cached_property
     def due(self) -> Int[np.ndarray, " row"]:
-        """The last round that each row counts, after which it is released."""
+        """The last round with a weight above 0 in each row, after which the row is released."""
         return np.asarray(self.rounds - np.argmax(self.weights[:, ::-1] > 0, axis=1))
 
     @cached_property
@@ -98,7 +115,11 @@ class Factorisation:
             rows, wanted = encoder[:known, : t + 1].T, self.workload[t, : t + 1]
             found[t, :known] = np.linalg.lstsq(rows, wanted, rcond=None)[0]
             if not np.allclose(rows @ found[t, :known], wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max()):
-                raise InputError(f"round {t + 1}: the rows released so far do not determine the workload's sum")
+                raise InputError(
+                    f"round {t + 1}: the rows released so far do not determine the workload's sum",
+                    code="sum-not-determined",
+                    value=t + 1,
+                )
         return found
 
     @cached_property
@@ -203,7 +224,12 @@ def banded_factor(workload: Float[np.ndarray, "round round"], bands: int) -> Flo
 
     rounds = len(workload)
     if not 1 <= bands <= rounds:
-        raise InputError(f"bands is {bands}: give a number from 1 to the {rounds} rounds")
+        raise InputError(
+            f"bands is {bands}: give a number from 1 to the {rounds} rounds",
+            code="bands-out-of-range",
+            parameter="bands",
+            value=bands,
+        )
     free = np.tri(rounds, k=-1, dtype=bool) & ~np.tri(rounds, k=-bands, dtype=bool)
     if not free.any():
         return np.eye(rounds)
@@ -224,7 +250,12 @@ def banded_factor(workload: Float[np.ndarray, "round round"], bands: int) -> Flo
         options={"maxiter": 2000, "maxfun": 4000, "ftol": 1e-13, "gtol": 1e-9},
     )
     if not found.success:
-        raise InputError(f"no banded factor for {rounds} rounds and {bands} bands: {found.message}")
+        raise InputError(
+            f"no banded factor for {rounds} rounds and {bands} bands: {found.message}",
+            code="no-banded-factor",
+            parameter="bands",
+            value=bands,
+        )
     raw, norms = _assembled(found.x, free)
     return np.asarray(raw / norms)
 

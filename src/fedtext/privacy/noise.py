@@ -11,6 +11,8 @@ certain to be right, rational and decimal arithmetic of growing precision otherw
 mathematical function of the bits, the same on every platform. As in Canonne, Kamath and Steinke (NeurIPS 2020), the
 sampler is exact, but for one cut: values beyond 16 standard deviations are rejected, at a cost in total variation of
 less than `TAIL_MASS` a coordinate, to be added to delta (at 10^6 coordinates, 10^-49).
+
+A choice by the exponential mechanism (`exponential_choice`) is drawn in the same way, and has no cut.
 """
 
 from __future__ import annotations
@@ -56,7 +58,10 @@ class NoiseKey(BaseModel):
         if (self.source == "seed") != (noise_seed is not None):
             raise InputError(
                 f"the noise key comes from the {self.source}, but privacy.noise_seed is {noise_seed}: remove the data "
-                "root's private_noise_key, or declare what it was made with"
+                "root's private_noise_key, or declare what it was made with",
+                code="noise-key-contradicts-seed",
+                parameter="privacy.noise_seed",
+                value=noise_seed,
             )
 
 
@@ -105,7 +110,12 @@ def discrete_gaussian(
     """
     validate_exact_noise(stddev_on_grid)
     if size < 0:
-        raise InputError(f"noise for {size} coordinates: the size must be at least 0")
+        raise InputError(
+            f"noise for {size} coordinates: the size must be at least 0",
+            code="size-below-zero",
+            parameter="size",
+            value=size,
+        )
     stretch = min((1 << _position_bits(stddev_on_grid)) / stddev_on_grid, 2.0)
     # Size and stddev name the stream too: the same bits at two scales would reveal the noise.
     named = ("discrete gaussian", float(stddev_on_grid).hex(), str(size), *stream)
@@ -123,12 +133,59 @@ def discrete_gaussian(
     return drawn
 
 
+_MOST_CHOICES = 2**20  # to draw among
+_CHOSEN_AT_ONCE = 64  # proposals beyond one for each choice
+
+
+def exponential_choice(
+    key: NoiseKey, scores: Int64[np.ndarray, " choice"], *, scale: float, stream: tuple[str, ...]
+) -> int:
+    """Draw i with probability proportional to exp(scores[i] / scale): the exponential mechanism, exactly.
+
+    A proposal is uniform among the choices, from fair bits alone. It is accepted with probability exp((scores[i] - max)
+    / scale), and a uniform real, known bit by bit, is compared with that number as for `discrete_gaussian`. So the
+    choice is a mathematical function of the integers and the bits: no sum of floating-point probabilities, and no
+    logarithm of a uniform, decides. The same key, scores, scale and stream give the same choice everywhere.
+
+    Raises:
+        ValueError: there is no choice or too many, or `scale` is not positive and finite.
+    """
+    if not 1 <= len(scores) <= _MOST_CHOICES:
+        raise InputError(
+            f"a choice among {len(scores)}: give 1 to {_MOST_CHOICES}", code="nothing-to-choose", value=len(scores)
+        )
+    if not (scale > 0 and math.isfinite(scale)):
+        raise InputError(
+            f"the scale of a choice is {scale}: it must be positive and finite",
+            code="choice-without-scale",
+            value=scale,
+        )
+    gaps = scores.max().view(np.uint64) - scores.view(np.uint64)  # a difference may be beyond int64
+    mask, exact = np.uint64((1 << (len(scores) - 1).bit_length()) - 1), Fraction(scale)
+    named = ("exponential choice", float(scale).hex(), str(len(scores)), *stream)
+    trials, batch = int(mask) + 1 + _CHOSEN_AT_ONCE, 0
+    while True:
+        drawn = np.frombuffer(keyed_bytes(key, 16 * trials, (*named, str(batch))), dtype="<u8").reshape(trials, 2)
+        proposed, uniform = (drawn[:, 0] & mask).astype(np.int64), drawn[:, 1]
+        legal = np.flatnonzero(proposed < len(scores))
+        gap = np.exp(gaps[proposed[legal]] / -scale) - uniform[legal] * 2.0**-64
+        for trial, above in zip(legal[gap > -_MARGIN].tolist(), gap[gap > -_MARGIN].tolist(), strict=True):
+            exponent = Fraction(int(gaps[proposed[trial]])) / exact
+            further = (*named, str(batch), "further bits", str(trial))
+            if above > _MARGIN or _is_below(key, int(uniform[trial]), exponent, Fraction(1), further):
+                return int(proposed[trial])
+        batch += 1
+
+
 def validate_exact_noise(stddev_on_grid: float) -> None:
     """Raise ValueError if noise of this deviation cannot be drawn exactly."""
     if not MIN_STDDEV <= stddev_on_grid <= MAX_STDDEV:
         raise InputError(
             f"noise of {stddev_on_grid} grid points: the sampler is exact from 2^-10 to 2^40; take a larger epsilon, "
-            "fewer rounds or a smaller model"
+            "fewer rounds or a smaller model",
+            code="noise-beyond-sampler",
+            parameter="stddev_on_grid",
+            value=stddev_on_grid,
         )
 
 
@@ -157,11 +214,11 @@ def _accepted_of(
     key: NoiseKey, stddev: float, words: UInt64[np.ndarray, "trial word"], first: int, stream: tuple[str, ...]
 ) -> Int64[np.ndarray, " accepted"]:
     """Return the accepted proposals among those that `words` encode; `first` is the number of the first of them."""
-    said, uniform = words.astype(np.uint64).T
+    drawn, uniform = words.astype(np.uint64).T
     bits, one = np.uint64(_position_bits(stddev)), np.uint64(1)
-    octave_word, sign = said & np.uint64(0xFFFF), (said >> np.uint64(16)) & one
+    octave_word, sign = drawn & np.uint64(0xFFFF), (drawn >> np.uint64(16)) & one
     octave = np.bitwise_count((octave_word - one) & ~octave_word).astype(np.uint64)
-    position = (said >> np.uint64(17)) & ((one << bits) - one)
+    position = (drawn >> np.uint64(17)) & ((one << bits) - one)
     magnitude = (octave << bits) | position
     # Sixteen zero bits are the cut tail; accepting a negative zero would give zero twice its probability.
     legal = np.flatnonzero((octave_word != 0) & ((magnitude != 0) | (sign == 0)))

@@ -68,14 +68,14 @@ def distinct_spend_profiles(participants: Sequence[Participants]) -> set[tuple[i
     return set(spend_profiles(participants).values()) or {tuple(range(len(participants)))}
 
 
-def partition(parties: Iterable[Party], deal: str = "") -> str:
-    """Compute a digest of the names, whatever their order, and of the partition rule `deal`.
+def partition(parties: Iterable[Party], rule: str = "") -> str:
+    """Compute a digest of the names, whatever their order, and of the partition rule `rule`.
 
     It is equal where units are partitioned alike. Simulated parties have the same names in every partition, so that
     names alone do not tell. The digest is empty without parties.
     """
     names = sorted(party.name for party in parties)
-    told: list[object] = [names, deal] if deal else list(names)
+    told: list[object] = [names, rule] if rule else list(names)
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16] if names else ""
 
 
@@ -84,17 +84,23 @@ def validate_partition(parties: Sequence[Party], population: int, epsilon: float
     if not parties:
         return
     if len({party.name for party in parties}) < len(parties):
-        raise InputError("two parties have one name: every party needs its own")
+        raise InputError("two parties have one name: every party needs its own", code="party-named-twice")
     if (held := sum(party.population for party in parties)) != population:
         raise InputError(
             f"population is {population}, and the parties hold {held} units: a unit belongs to one party, so both must "
-            "be the same"
+            "be the same",
+            code="parties-do-not-add-up",
+            parameter="population",
+            value=population,
         )
     for party in parties:
         if party.epsilon > epsilon:
             raise InputError(
                 f"{party} has a budget of epsilon {party.epsilon:.6g}, and the run declares {epsilon:.6g}: declare the "
-                "largest of the parties' budgets"
+                "largest of the parties' budgets",
+                code="party-budget-not-declared",
+                parameter="epsilon",
+                value=epsilon,
             )
 
 

@@ -44,7 +44,12 @@ def main_directions(matrix: Float[np.ndarray, "dim dim"], count: int) -> Float[n
         ValueError: `count` exceeds the dimension.
     """
     if not 1 <= count <= len(matrix):
-        raise InputError(f"{count} directions of {len(matrix)} dimensions: ask for 1 to {len(matrix)}")
+        raise InputError(
+            f"{count} directions of {len(matrix)} dimensions: ask for 1 to {len(matrix)}",
+            code="too-many-directions",
+            parameter="count",
+            value=count,
+        )
     _, vectors = np.linalg.eigh(matrix)
     main = vectors[:, ::-1][:, :count]
     largest = np.abs(main).argmax(axis=0)

@@ -20,7 +20,10 @@ def sampling_rate(privacy: Privacy, population: int) -> float:
     if privacy.clients_per_round > population:
         raise InputError(
             f"privacy.clients_per_round is {privacy.clients_per_round}, but there are {population} {privacy.unit}s to "
-            "ask: lower it, or set privacy.sampling to full and leave it out"
+            "ask: lower it, or set privacy.sampling to full and leave it out",
+            code="clients-per-round-above-population",
+            parameter="privacy.clients_per_round",
+            value=privacy.clients_per_round,
         )
     return privacy.clients_per_round / population
 
@@ -45,12 +48,17 @@ def batch_rate(privacy: Privacy, population: int, batch: int) -> float:
     if privacy.sampling != "full" or privacy.aggregation == "local":
         raise InputError(
             f"privacy.sampling is {privacy.sampling}, privacy.aggregation {privacy.aggregation}: batches are drawn for "
-            "every step, in secret; declare sampling full and aggregation secure or trusted"
+            "every step, in secret; declare sampling full and aggregation secure or trusted",
+            code="batches-need-full-sampling",
+            parameter="privacy.sampling",
+            value=privacy.sampling,
         )
     if not 1 <= batch <= population:
         raise InputError(
             f"the expected batch is {batch}, but there are {population} {privacy.unit}s to draw it from: give a number "
-            f"from 1 to {population}"
+            f"from 1 to {population}",
+            code="batch-above-population",
+            value=batch,
         )
     return batch / population
 
@@ -101,7 +109,10 @@ def planned_multiplier(
     if privacy.calibration == "published":
         raise InputError(
             "privacy.calibration is published, but no paper has a formula for the noise of this release: give the "
-            "paper's multiplier as privacy.noise_multiplier, or set privacy.calibration to exact"
+            "paper's multiplier as privacy.noise_multiplier, or set privacy.calibration to exact",
+            code="no-published-calibration",
+            parameter="privacy.calibration",
+            value="published",
         )
     return noise_multiplier(
         epsilon=privacy.epsilon,
@@ -127,10 +138,16 @@ def validate_holders(privacy: Privacy, *, parameter: str, value: str, central: s
     if value == central and (privacy.unit, privacy.aggregation) != ("record", "trusted"):
         raise InputError(
             f"{parameter} is {central}, but {declared}: declare unit record and aggregation trusted, "
-            f"or set {parameter} to {federated}"
+            f"or set {parameter} to {federated}",
+            code="needs-a-curator",
+            parameter=parameter,
+            value=central,
         )
     if value == federated and privacy.aggregation == "trusted":
         raise InputError(
             f"{parameter} is {federated}, but {declared}: no curator holds the clients' text; declare aggregation "
-            f"secure or local, or set {parameter} to {central} (with unit record)"
+            f"secure or local, or set {parameter} to {central} (with unit record)",
+            code="no-curator",
+            parameter=parameter,
+            value=federated,
         )

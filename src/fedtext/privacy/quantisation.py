@@ -26,10 +26,20 @@ def grid_step(clip_norm: float, dim: int, inflation: float = INFLATION) -> float
         ValueError: `clip_norm` or `inflation` is not positive and finite, or `dim` is below 1.
     """
     if dim < 1:
-        raise InputError(f"dim {dim}: a contribution needs at least one coordinate")
+        raise InputError(
+            f"dim {dim}: a contribution needs at least one coordinate",
+            code="no-coordinates",
+            parameter="dim",
+            value=dim,
+        )
     largest = inflation * clip_norm / math.sqrt(dim)
     if not (largest > 0 and math.isfinite(largest)):
-        raise InputError(f"clip_norm {clip_norm}, inflation {inflation}: both must be positive and finite")
+        raise InputError(
+            f"clip_norm {clip_norm}, inflation {inflation}: both must be positive and finite",
+            code="clip-norm-or-inflation-out-of-range",
+            parameter="clip_norm",
+            value=clip_norm,
+        )
     return math.ldexp(1.0, math.frexp(largest)[1] - 1)
 
 

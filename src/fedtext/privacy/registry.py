@@ -160,7 +160,9 @@ class Registry:
         except OSError as error:
             raise RunRefusedError(
                 f"the registry of releases of private data, {self.folder}, cannot be written ({error.strerror}): make "
-                f"it writable, or name a folder that is kept from run to run by the environment variable {STATE}"
+                f"it writable, or name a folder that is kept from run to run by the environment variable {STATE}",
+                code="registry-not-writable",
+                value=str(self.folder),
             ) from None
         with lock:
             yield
@@ -269,5 +271,7 @@ def _read(file: Path) -> DataRoot:
 def _damaged(file: Path) -> RunRefusedError:
     return RunRefusedError(
         f"{file}, of the registry of releases of private data, is missing, damaged or of another version of fedtext: "
-        "put back a copy of it, for without it what was released before cannot be accounted for"
+        "put back a copy of it, for without it what was released before cannot be accounted for",
+        code="registry-damaged",
+        value=str(file),
     )

@@ -241,8 +241,8 @@ def _together(total: Mapping[str, Any]) -> list[str]:
 
 def reported_releases(report: Mapping[str, Any]) -> list[Release]:
     """Return the releases that a report lists, without their privacy costs."""
-    fields = Release.model_fields
-    return [Release.model_validate({key: entry[key] for key in entry if key in fields}) for entry in report["releases"]]
+    stored = {field.serialization_alias or name for name, field in Release.model_fields.items()}
+    return [Release.model_validate({key: entry[key] for key in entry if key in stored}) for entry in report["releases"]]
 
 
 def _statement(ledger: Ledger, record: str) -> str:

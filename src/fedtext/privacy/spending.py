@@ -28,7 +28,7 @@ from fedtext.params.privacy import Adjacency, Unit
 from fedtext.privacy.accounting import ROUNDING, SampledGaussian, composed_epsilon
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Part, Release
 from fedtext.privacy.parties import Participants, Party, distinct_spend_profiles, spend_profiles
-from fedtext.system.errors import InputError
+from fedtext.system.errors import FedtextError, InputError
 
 
 class Rules(NamedTuple):
@@ -172,11 +172,14 @@ class TotalExceeded(BudgetExceeded):
         self.party = party.name if party else None
         whom = f" {party}" if party else ""
         why = f", because {total.reason}" if total.reason else ""
-        ValueError.__init__(
+        FedtextError.__init__(
             self,
             f"all releases of this data set together may cost{whom} epsilon {total.budget:.6g}; {spent:.6g} is spent "
             f"({on}); {asked} would make it {total.epsilon:.6g}, counted for {total.promise} as it was promised{why}. "
             f"Nothing was read. {REMEDY}",
+            code="total-exceeded",
+            parameter="privacy.total_epsilon",
+            value=total.budget,
         )
 
 

@@ -35,13 +35,14 @@ def added_sentence(accuracy: Mapping[str, Any]) -> str:
             f"What the private text added cannot be said as a share: private samples ({levels[PRIVATE.name]}) are not "
             f"measurably better than the best control, {control.phrase} ({levels[control.name]})."
         )
-    brought = f"{100 * found['share']:.0f}%" if found["share"] > 0 else f"nothing ({100 * found['share']:.0f}%)"
+    percent = f"{100 * found['share']:.0f}%"
     ends = share_ends(found)
-    unclear = "" if ends == UNKNOWN or found["low"] > 0 or found["high"] < 0 else ", not told apart from none"
+    unclear = "" if ends == UNKNOWN or found["low"] > 0 or found["high"] < 0 else ", which may be nothing"
     within = ends if ends == UNKNOWN else f"95% interval {ends}{unclear}"
+    brought = f"{percent} ({within})" if found["share"] > 0 else f"nothing ({percent}; {within})"
     return (
-        f"Of what private samples add to the best control, {control.phrase}, the private text brought {brought} "
-        f"({within}): the on-device model's {lead.title} is {levels[control.name]} after the control, "
+        f"Of what private samples add to the best control, {control.phrase}, the private text brought {brought}: "
+        f"the on-device model's {lead.title} is {levels[control.name]} after the control, "
         f"{levels[judged]} after the {made} and {levels[PRIVATE.name]} after private samples."
         f"{_worth(accuracy, control.name, judged, made)}"
     )

@@ -54,7 +54,9 @@ class Run(NamedTuple):
         if document is None:
             raise InputError(
                 f"{self.entry} with seed {self.seed} has no figure to compare: declare the corpus public, or name a "
-                "judge (policies.judge=model)"
+                "judge (policies.judge=model)",
+                code="nothing-to-compare",
+                value=self.entry,
             )
         return document
 

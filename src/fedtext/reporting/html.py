@@ -28,7 +28,7 @@ from fedtext.system.errors import InputError
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-SAMPLES = 10
+SAMPLES, SHOWN_SEED = 10, 0  # texts that a report shows, and the seed of their draw
 
 # name of the figure -> (section, what to see in it)
 FIGURES = {
@@ -75,7 +75,11 @@ def render_report(
     """
     unknown = sorted(figures.keys() - FIGURES.keys())
     if unknown:
-        raise InputError(f"the report has no place for figure {unknown[0]!r}; it knows {', '.join(FIGURES)}")
+        raise InputError(
+            f"the report has no place for figure {unknown[0]!r}; it knows {', '.join(FIGURES)}",
+            code="unknown-figure",
+            value=unknown[0],
+        )
     title = heading(CONDITIONS[card["accuracy"]["judged"]].made, card)
     drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
     sections = _sections(card, drawn) | {"made": ("How it was made", facts_table(facts or {}))}
@@ -120,7 +124,8 @@ def _samples(samples: Sequence[Sample], total: int) -> Markup:
     shown = [sample for sample in samples if sample.text.strip()][:SAMPLES]
     if not shown:
         return Markup()
-    intro = f"{count(len(shown))} of the {count(total)} synthetic texts, drawn at random and not picked."
+    drawn = f"drawn at random (seed {SHOWN_SEED}) and not picked"
+    intro = f"{count(len(shown))} of the {count(total)} synthetic texts, {drawn}."
     intro += " Over each stands its class." if any(each.label for each in shown) else ""
     return render("samples", intro=intro, samples=shown)
 

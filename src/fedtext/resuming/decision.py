@@ -6,9 +6,10 @@ rebuilt input that came out the same rebuilds nothing further, a changed one reb
 only the fields count that the node read when it ran (fedtext.params.reading). So a run is never a mixture of old and
 new, whatever was killed, changed or deleted in between.
 
-Two node tags change this. A node with `keep` runs only if its output is missing or altered, or its parameters or inputs
-changed; changes of code, libraries and catalog do not count, and an output without a record is accepted (a secret key
-must survive). `reads_installed_packages` adds every installed distribution to what the node depends on.
+The runner asks it before each node (fedtext.wiring.runner). Two node tags change this. A node with `keep` runs only if
+its output is missing or altered, or its parameters or inputs changed; changes of code, libraries and catalog do not
+count, and an output without a record is accepted (a secret key must survive). `reads_installed_packages` adds every
+installed distribution to what the node depends on.
 """
 
 from __future__ import annotations
@@ -146,6 +147,11 @@ class Resumption:
     def begin(self, node: Node) -> None:
         """Record the present state of what `node` will be made from."""
         self._recipes[node.name] = self.parts(node)
+
+    def recipe_digest(self, node: Node) -> str | None:
+        """Return a digest of what `node` is made from, as it began; None if an input cannot be identified."""
+        parts = self._recipes[node.name]
+        return None if UNIDENTIFIED in parts.values() else text_digest(canonical(parts))
 
     @contextmanager
     def watching(self, node: Node) -> Iterator[Node]:

@@ -25,7 +25,8 @@ from fedtext.params import Parameters
 from fedtext.params.reading import EVERYTHING
 
 MISSING = "missing"
-NOT_SHAPING = {'extra == "dev"', 'extra == "endpoint"'}  # tools, and the client that carries requests to a server
+# Tools, the client that carries requests to a server, and what carries pieces of work to other machines.
+NOT_SHAPING = {'extra == "dev"', 'extra == "endpoint"', 'extra == "ray"'}
 
 
 def canonical(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 - `nodes/<node>.json`: what the node's outputs were made from, written after the last of them: the commit marker.
 - `releases.jsonl`: every release from the private data here (fedtext.privacy.history).
+- `pieces/<node>/`: what a node that was killed, or is at work, has finished (fedtext.system.finished_pieces).
 - `last_run.json`: the nodes of the run that was finished last, those that were up to date among them.
 - `lock`: held by the one run that may write.
 """
@@ -9,6 +10,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,7 +76,10 @@ class Store:
         except LockHeldError:
             raise DataRootBusyError(
                 f"another run is writing to {data_root}: wait for it, or give this one its own directory with "
-                "--params data_root=DIR"
+                "--params data_root=DIR",
+                code="data-root-busy",
+                parameter="data_root",
+                value=str(data_root),
             ) from None
         with lock:
             yield store
@@ -89,6 +94,18 @@ class Store:
     def commit(self, name: str, record: NodeRecord) -> None:
         """Record the node as done."""
         write_text(self._node_file(name), record.model_dump_json(indent=1))
+
+    def pieces_of(self, name: str, recipe: str) -> Path:
+        """Return the folder of the node's finished pieces, of this recipe alone: those of another one are removed."""
+        own = self._pieces(name)
+        for other in own.iterdir() if own.exists() else ():
+            if other.name != recipe:
+                shutil.rmtree(other, ignore_errors=True)
+        return own / recipe
+
+    def drop_pieces(self, name: str) -> None:
+        """Remove the node's finished pieces: its outputs are saved."""
+        shutil.rmtree(self._pieces(name), ignore_errors=True)
 
     def seconds(self) -> dict[str, float]:
         """Return the wall time of every node by name, from whichever run made its outputs."""
@@ -116,5 +133,12 @@ class Store:
         return frozenset(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else frozenset()
 
     def _node_file(self, name: str) -> Path:
-        plain = quote(name, safe="")
-        return self.root / "nodes" / f"{plain if len(plain) <= LONGEST_NAME else text_digest(name)}.json"
+        return self.root / "nodes" / f"{_file_name(name)}.json"
+
+    def _pieces(self, name: str) -> Path:
+        return self.root / "pieces" / _file_name(name)
+
+
+def _file_name(name: str) -> str:
+    plain = quote(name, safe="")
+    return plain if len(plain) <= LONGEST_NAME else text_digest(name)

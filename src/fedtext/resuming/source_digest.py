@@ -51,7 +51,7 @@ class SourceTree:
     def __init__(self, package: str) -> None:
         spec = find_spec(package)
         if spec is None or not spec.submodule_search_locations:
-            raise InputError(f"'{package}' is not an importable package")
+            raise InputError(f"'{package}' is not an importable package", code="unknown-package", value=package)
         self.package = package
         root = Path(next(iter(spec.submodule_search_locations)))
         self._files = {_module_name(package, path.relative_to(root)): path for path in sorted(root.rglob("*.py"))}
@@ -116,8 +116,12 @@ def source_tree(package: str) -> SourceTree:
 @cache
 def statements(path: Path, module: str) -> tuple[Statement, ...]:
     """Return the module's top-level statements in order, imports name by name; read once a process."""
-    tree = ast.parse(path.read_bytes(), filename=str(path))
-    home = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+    return _parsed(path.read_bytes(), path.name, module)
+
+
+def _parsed(source: bytes, file: str, module: str) -> tuple[Statement, ...]:
+    tree = ast.parse(source, filename=file)
+    home = module.split(".") if file == "__init__.py" else module.split(".")[:-1]
     for part in ast.walk(tree):
         if isinstance(part, DOCUMENTED) and ast.get_docstring(part, clean=False) is not None:
             del part.body[0]

@@ -58,6 +58,7 @@ def replacing_file(target: Path) -> Iterator[Path]:
 def replacing_directory(target: Path) -> Iterator[Path]:
     """Yield an empty temporary directory to fill; on leaving, its files are synced and it takes the name `target`.
 
+    Whoever may read the directory may read its files: safetensors writes files for their owner alone.
     Between the two renames `target` is missing for an instant. A kill at that instant leaves no `target`, and the next
     run makes it again.
     """
@@ -67,7 +68,10 @@ def replacing_directory(target: Path) -> Iterator[Path]:
             shutil.rmtree(leftover, ignore_errors=True)
         temporary.mkdir(parents=True)
         yield temporary
+        readers = temporary.stat().st_mode & 0o666
         for path in sorted(temporary.rglob("*")):
+            if path.is_file():
+                path.chmod(readers)
             _sync(path)
         _sync(temporary)
         if target.exists():
@@ -100,9 +104,10 @@ def _name_full_disk(error: BaseException | None, target: Path) -> None:
     while error is not None:
         if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
             raise UnreadableFileError(
-                error.errno,
                 f"no space left to write {target}; nothing half-written was kept. Free some space or choose another "
                 "place with --params data_root=DIR, then run the same command again",
+                code="disk-full",
+                errno=error.errno,
             ) from error
         error = error.__cause__
 

@@ -76,7 +76,9 @@ def validate_file_size_limit(private: str) -> None:
     if not ENFORCED:
         raise RunRefusedError(
             f"{private} is private, and this operating system ({sys.platform}) cannot refuse writes to files while it "
-            "is read: run on Linux or macOS (on Windows: in WSL)"
+            "is read: run on Linux or macOS (on Windows: in WSL)",
+            code="writes-cannot-be-refused",
+            value=sys.platform,
         )
 
 

@@ -33,10 +33,15 @@ def locked(file: Path, *, wait: bool) -> AbstractContextManager[Any]:
         # A soft lock, filelock's own remedy where a file system has none, would stay when its process is killed.
         return FileLock(file, fallback_to_soft=False).acquire(timeout=-1 if wait else 0)
     except Timeout:
-        raise LockHeldError(f"{file} is locked by another process: wait for it") from None
+        raise LockHeldError(
+            f"{file} is locked by another process: wait for it", code="locked", value=str(file)
+        ) from None
     except OSError as error:
         if error.errno in NO_LOCKS:
             raise UnreadableFileError(
-                error.errno, f"the file system of {file} has no locks: choose a folder on another one"
+                f"the file system of {file} has no locks: choose a folder on another one",
+                code="no-file-locks",
+                value=str(file),
+                errno=error.errno,
             ) from error
         raise

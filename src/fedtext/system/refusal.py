@@ -1,7 +1,7 @@
 """How a run is refused: one message, no traceback, exit code 1.
 
 A FedtextError says what is wrong and what helps, so a user needs no traceback; an error that comes out of a library
-keeps its own. A full disk is the exception: it shows in whatever library was writing.
+keeps its own. A full disk and a folder of another user are the exceptions: they show in whatever library was writing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import click
 from pydantic import BaseModel, ValidationError
 
-from fedtext.system.errors import FedtextError, did_you_mean
+from fedtext.system.errors import FedtextError, InputError, did_you_mean
 
 # Parameters of earlier versions that no experiment varies, and the constant that each became.
 CONSTANTS = {
@@ -24,80 +24,133 @@ CONSTANTS = {
     "ingest.requests.largest_body": "fedtext.largefedbench.ingest.http_client.LARGEST_BODY",
     "largefedbench.map_speeches": "fedtext.pipelines.largefedbench.nodes.SPEECHES_ON_THE_MAP",
 }
+RENAMED = {"evaluation.priced": "evaluation.dp"}  # parameters of earlier versions, by their names of today
 FEW = 3  # equal faults, each listed by itself
 OF_PYDANTIC = ("Value error, ", "Assertion failed, ")
 _QUOTED = re.compile("'([^']+)'")
 
 
-class RunRefusedError(click.ClickException, FedtextError, RuntimeError):
-    """A run that must not start; the command line prints the message alone."""
+class RunRefusedError(FedtextError, click.ClickException, RuntimeError):
+    """A run that must not start; the command line prints the message alone.
 
-    def __init__(self, summary: str, reasons: Sequence[str] = ()) -> None:
-        super().__init__("\n".join([summary, *(f"  - {reason}" for reason in reasons)]))
+    `faults` are the errors that a refusal of several lists, a line each.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        parameter: str | None = None,
+        value: object = None,
+        faults: Sequence[FedtextError] = (),
+    ) -> None:
+        lines = [message, *(f"  - {fault}" for fault in faults)]
+        super().__init__("\n".join(lines), code=code, parameter=parameter, value=value)
+        self.faults = tuple(faults)
 
 
-def explanation(error: BaseException, data_root: Path) -> str | None:
-    """Return the message that a user gets instead of a traceback; None if the error needs its traceback."""
+def refusal_of(error: FedtextError) -> RunRefusedError:
+    """Return the refusal of a run because of `error`, with its sentence and its parts."""
+    refusal = RunRefusedError(str(error), code=error.code, parameter=error.parameter, value=error.value)
+    refusal.faults = error.faults if isinstance(error, RunRefusedError) else ()
+    return refusal
+
+
+def explanation(error: BaseException, data_root: Path) -> RunRefusedError | None:
+    """Return what a user is told instead of a traceback; None if the error needs its traceback."""
     chain = list(_chain(error))
     if any(_disk_is_full(link) for link in chain):
-        return (
+        return RunRefusedError(
             f"the disk of data_root {data_root} is full; what was finished before is kept, whole. Free some space and "
-            "run the same command again, or choose --params data_root=DIR"
+            "run the same command again, or choose --params data_root=DIR",
+            code="disk-of-data-root-full",
+            parameter="data_root",
+            value=str(data_root),
         )
-    return next((str(link) for link in chain if isinstance(link, FedtextError)), None)
+    if (told := next((link for link in chain if isinstance(link, FedtextError)), None)) is not None:
+        return refusal_of(told)
+    if closed := next((place for link in chain if (place := _closed_to_us(link, data_root))), None):
+        return RunRefusedError(
+            f"{closed} is closed to this user, as after a run of another one: give it the rights, or choose "
+            "--params data_root=DIR",
+            code="data-root-closed",
+            parameter="data_root",
+            value=closed,
+        )
+    return None
 
 
-def parameter_faults(parameters: Mapping[str, Any], models: Mapping[str, Any]) -> list[str]:
-    """Return the faults of parameters, one sentence each; `models` are their pydantic models by dotted names."""
-    faults = []
+def parameter_faults(parameters: Mapping[str, Any], models: Mapping[str, Any]) -> list[FedtextError]:
+    """Return the faults of parameters; `models` are their pydantic models by dotted names."""
+    faults: dict[str, FedtextError] = {}
     for name, model in models.items():
         if not (isinstance(model, type) and issubclass(model, BaseModel)):
             continue
         try:
             model.model_validate(_value(parameters, name))
         except ValidationError as error:
-            faults += [_fault(name, dict(found), parameters) for found in error.errors(include_url=False)]
-    return list(dict.fromkeys(faults))
+            faults |= {str(fault): fault for fault in faults_of(error, name, parameters)}
+    return list(faults.values())
 
 
-def parameters_refusal(faults: Sequence[str]) -> RunRefusedError:
+def faults_of(
+    error: ValidationError, group: str = "", parameters: Mapping[str, Any] | None = None
+) -> list[FedtextError]:
+    """Return the faults that a pydantic model found in its `group` of the parameters."""
+    return [_fault(group, dict(found), parameters or {}) for found in error.errors(include_url=False)]
+
+
+def parameters_refusal(faults: Sequence[FedtextError]) -> RunRefusedError:
     """Return the refusal that lists all `faults`, of which there is at least one."""
-    return refusal_for("parameters are wrong:", _without_repeats(faults))
+    summary = RunRefusedError("parameters are wrong:", code="wrong-parameters", faults=_without_repeats(faults))
+    return one_or_all(summary)
 
 
-def _without_repeats(faults: Sequence[str]) -> list[str]:
+def _without_repeats(faults: Sequence[FedtextError]) -> list[FedtextError]:
     """Return the faults, each once: a fault that more than `FEW` parameters share is reported for the first of them."""
-    alike: dict[str, list[str]] = {}
+    alike: dict[str, list[FedtextError]] = {}
     for fault in faults:
-        name, verb, predicate = fault.partition(" is ")
-        alike.setdefault(verb + predicate, []).append(name)
-    sentences: list[str] = []
-    for predicate, names in alike.items():
-        if predicate and len(names) > FEW:
-            sentences.append(f"{names[0]} (as {len(names) - 1} other parameters){predicate}")
-        else:
-            sentences += [name + predicate for name in names]
-    return sentences
+        alike.setdefault(str(fault).removeprefix(fault.parameter or ""), []).append(fault)
+    return [one for predicate, same in alike.items() for one in _summarised(predicate, same)]
 
 
-def refusal_for(summary: str, reasons: Sequence[str]) -> RunRefusedError:
-    """Return a refusal: for one reason that reason alone, for several a summary and a line each."""
-    return RunRefusedError(summary, reasons) if len(reasons) > 1 else RunRefusedError(reasons[0])
+def _summarised(predicate: str, faults: list[FedtextError]) -> list[FedtextError]:
+    first = faults[0]
+    if len(faults) <= FEW:
+        return faults
+    sentence = f"{first.parameter} (as {len(faults) - 1} other parameters){predicate}"
+    return [InputError(sentence, code=first.code, parameter=first.parameter, value=first.value)]
 
 
-def unknown_parameter(where: str, parameters: Mapping[str, Any]) -> str:
-    """Return the sentence about a dotted name that is no parameter; `parameters` are all parameters of the run."""
+def one_or_all(refusal: RunRefusedError) -> RunRefusedError:
+    """Return a refusal of several faults as it is, and of one fault as the refusal of that fault alone."""
+    return refusal_of(refusal.faults[0]) if len(refusal.faults) == 1 else refusal
+
+
+def unknown_parameter(where: str, parameters: Mapping[str, Any]) -> InputError:
+    """Return the error about a dotted name that is no parameter; `parameters` are all parameters of the run."""
     if where in CONSTANTS:
-        return f"{where} is no parameter: it is a constant now, {CONSTANTS[where]}; leave it out"
+        return InputError(
+            f"{where} is no parameter: it is a constant now, {CONSTANTS[where]}; leave it out",
+            code="parameter-became-constant",
+            parameter=where,
+        )
+    if where in RENAMED:
+        return InputError(
+            f"{where} is no parameter: it is called {RENAMED[where]} now", code="parameter-renamed", parameter=where
+        )
     group, _, last = where.rpartition(".")
     beside = [str(key) for key in _value(parameters, group) or () if key != last]
     same = [name for name in _names(parameters) if name.endswith(f".{last}") and name != where]
     elsewhere = sorted((one for one in same if not one.startswith("compare.")), key=lambda one: (len(one), one))
     group_is_left_out = not group and elsewhere  # `epsilon` is meant as it is written, and is no misspelt group
+    of_group = ""
     if not group_is_left_out and (near := did_you_mean(last, beside, "")).startswith("did"):
-        return f"{where} is no parameter{f' of {group}' if group else ''}: {near}"
-    remedy = f"did you mean {' or '.join(map(repr, elsewhere[:3]))}?" if elsewhere else "conf/base has them all"
-    return f"{where} is no parameter: {remedy}"
+        of_group, remedy = f" of {group}" if group else "", near
+    else:
+        remedy = f"did you mean {' or '.join(map(repr, elsewhere[:3]))}?" if elsewhere else "conf/base has them all"
+    return InputError(f"{where} is no parameter{of_group}: {remedy}", code="unknown-parameter", parameter=where)
 
 
 def _names(parameters: Mapping[str, Any], below: str = "") -> Iterator[str]:
@@ -107,22 +160,25 @@ def _names(parameters: Mapping[str, Any], below: str = "") -> Iterator[str]:
             yield from _names(value, f"{below}{key}.")
 
 
-def _fault(name: str, found: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:
-    where = ".".join([name, *map(str, found["loc"])])
-    said = str(found["msg"])
-    for prefix in OF_PYDANTIC:
-        said = said.removeprefix(prefix)
+def _fault(group: str, found: Mapping[str, Any], parameters: Mapping[str, Any]) -> FedtextError:
+    where = ".".join(filter(None, [group, *map(str, found["loc"])]))
+    given, said = found["input"], str(found["msg"])
+    own = found.get("ctx", {}).get("error")
+    if isinstance(own, FedtextError):
+        return own
     if found["type"] == "extra_forbidden":
         return unknown_parameter(where, parameters)
     if found["type"] == "missing":
-        return f"{where} is not set: give it a value"
-    if found["type"] == "value_error":
-        return said
+        return InputError(f"{where} is not set: give it a value", code="parameter-not-set", parameter=where)
     if found["type"] == "literal_error":
-        return (
-            f"{where} is {found['input']!r}: {did_you_mean(found['input'], _QUOTED.findall(found['ctx']['expected']))}"
-        )
-    return f"{where} is {found['input']!r}: {said[:1].lower()}{said[1:]}"
+        remedy = did_you_mean(given, _QUOTED.findall(found["ctx"]["expected"]))
+        return InputError(f"{where} is {given!r}: {remedy}", code="unknown-choice", parameter=where, value=given)
+    for prefix in OF_PYDANTIC:
+        said = said.removeprefix(prefix)
+    if own is not None:
+        return InputError(said, code="refused-by-model", parameter=where, value=given)
+    fault = f"{said[:1].lower()}{said[1:]}"
+    return InputError(f"{where} is {given!r}: {fault}", code="unfit-value", parameter=where, value=given)
 
 
 def _value(parameters: Mapping[str, Any], name: str) -> Any:
@@ -136,6 +192,13 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__
+
+
+def _closed_to_us(error: BaseException, data_root: Path) -> str | None:
+    """Return the place in the data root that an error says this user may not read or write."""
+    place = getattr(error, "filename", None)
+    forbidden = getattr(error, "errno", None) in {errno.EACCES, errno.EPERM, errno.EROFS}
+    return str(place) if forbidden and place and data_root in Path(str(place)).parents else None
 
 
 def _disk_is_full(error: BaseException) -> bool:

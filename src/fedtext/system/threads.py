@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -34,13 +34,24 @@ def in_order(pool: ThreadPoolExecutor, work: Callable[[T], R], pieces: Iterable[
     `at_once` pieces are started before the first result is taken. An error is raised when its piece is due; pieces that
     are not started by then are dropped.
     """
-    begun: deque[Future[R]] = deque()
     try:
-        for piece in pieces:
-            begun.append(pool.submit(work, piece))
-            if len(begun) > at_once:
-                yield begun.popleft().result()
-        while begun:
-            yield begun.popleft().result()
+        yield from ordered(lambda piece: pool.submit(work, piece).result, pieces, at_once)
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def ordered(start: Callable[[T], Callable[[], R]], pieces: Iterable[T], at_once: int) -> Iterator[R]:
+    """Yield the result of each piece, in order, with `at_once` pieces started before the first result is taken.
+
+    Args:
+        start: Starts the work on a piece, and returns the function that waits for its result.
+        pieces: Are taken as they are needed.
+        at_once: Bounds how many pieces and results are held.
+    """
+    begun: deque[Callable[[], R]] = deque()
+    for piece in pieces:
+        begun.append(start(piece))
+        if len(begun) > at_once:
+            yield begun.popleft()()
+    while begun:
+        yield begun.popleft()()

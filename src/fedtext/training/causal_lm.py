@@ -76,9 +76,12 @@ def train_causal_lm(
     from torch.optim.lr_scheduler import LambdaLR
 
     if len(rows) == 0:
-        raise InputError(f"{label}: no training rows; give it more text or shorter rows")
+        raise InputError(f"{label}: no training rows; give it more text or shorter rows", code="no-training-rows")
     if compiled and pad_token_id is not None:
-        raise InputError(f"{label}: padded rows are not compiled for: leave out compiled, or pad_token_id")
+        raise InputError(
+            f"{label}: padded rows are not compiled for: leave out compiled, or pad_token_id",
+            code="compiled-with-padding",
+        )
     validate_lengths(rows, model, label)
     device = compute_device()
     model.to(device).float().train()
@@ -145,7 +148,8 @@ def validate_lengths(rows: Sequence[Sequence[int]] | np.ndarray, model: PreTrain
     if limit is not None and longest > limit:
         raise InputError(
             f"{label}: a text has {longest} tokens with its start token, the model reads {limit} at once: lower "
-            "chunking.length or choose a model with a longer context"
+            "chunking.length or choose a model with a longer context",
+            code="text-too-long",
         )
 
 
@@ -245,5 +249,5 @@ def _supports_packing(model: PreTrainedModel, rows: Int[np.ndarray, "row length"
 
 def _finite(loss: float, step: int, label: str) -> float:
     if not math.isfinite(loss):
-        raise InputError(f"{label}: loss {loss} at step {step}; lower the learning rate")
+        raise InputError(f"{label}: loss {loss} at step {step}; lower the learning rate", code="causal-loss-not-finite")
     return loss

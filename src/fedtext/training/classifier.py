@@ -66,9 +66,15 @@ def train_classifier(
         ValueError: there is no text, or one of no class.
     """
     if len(texts) == 0:
-        raise InputError(f"{label}: no labelled texts to learn from; check task.labels and how the texts were written")
+        raise InputError(
+            f"{label}: no labelled texts to learn from; check task.labels and how the texts were written",
+            code="no-labelled-texts",
+        )
     if codes.min() < 0 or codes.max() >= classes:
-        raise InputError(f"{label}: a text has class {codes.max()} or less than 0, of {classes} classes: drop it")
+        raise InputError(
+            f"{label}: a text has class {codes.max()} or less than 0, of {classes} classes: drop it",
+            code="class-out-of-range",
+        )
     present = np.unique(codes)
     if present.size == 1:
         return Constant(int(present[0]), classes)

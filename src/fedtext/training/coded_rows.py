@@ -35,7 +35,9 @@ def row_width(
     if limit is not None and width > limit:
         raise InputError(
             f"{parameter}: a class and its text have up to {width} tokens, the generator reads {limit} at once: lower "
-            "chunking.length or choose a model with a longer context"
+            "chunking.length or choose a model with a longer context",
+            code="coded-row-too-long",
+            parameter=parameter,
         )
     return width
 

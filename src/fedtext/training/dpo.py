@@ -1,6 +1,7 @@
 """Preference optimisation of the generator: DPO, IPO and cDPO through TRL, on a LoRA adapter through PEFT.
 
-This is POPri's policy update (Algorithm 1, DPO step). The policy is the public base model plus the adapter `default`.
+This is POPri's policy update (Algorithm 1, DPO step). The losses are TRL's; `fedtext.training.dp_losses` has the same
+ones written out, an example at a time, for DP-SGD. The policy is the public base model plus the adapter `default`.
 The reference is the base model with the adapter off, in every round, so no second model is in memory, and the policy
 is always regularised towards the public checkpoint, never towards the last round's policy. Each round starts a fresh
 optimizer.
@@ -33,9 +34,8 @@ from typing import TYPE_CHECKING, Any
 from fedtext.models.generator import TrainableGenerator
 from fedtext.params.training import PreferenceTraining
 from fedtext.system.errors import InputError
-from fedtext.system.hardware import compute_device, is_bfloat16_faster
 from fedtext.system.progress import progress
-from fedtext.training.lora import TrainedAdapter, load_weights, lora_config, without_deprecations
+from fedtext.training.lora import TrainedAdapter, load_weights, lora_config, trainer_arguments, without_deprecations
 from fedtext.training.packed_sequences import MASKED, packed_logits, packed_pairs
 from fedtext.training.preference_pairs import TokenisedPair, distinct_pairs, tokenised, validate_lengths
 
@@ -309,13 +309,11 @@ def _trainer(
 
 
 def _arguments(params: PreferenceTraining, seed: int, scratch: str) -> DPOConfig:
-    import torch
     from trl import DPOConfig
 
-    gpu = torch.cuda.is_available()
     terms = loss_terms(params)
     return DPOConfig(
-        output_dir=scratch,
+        **trainer_arguments(seed, scratch),
         loss_type=list(terms),
         loss_weights=list(terms.values()),
         beta=params.beta,
@@ -326,16 +324,8 @@ def _arguments(params: PreferenceTraining, seed: int, scratch: str) -> DPOConfig
         per_device_train_batch_size=params.batch_size,
         learning_rate=params.learning_rate,
         lr_scheduler_type="cosine",
-        bf16=is_bfloat16_faster(compute_device()),
-        use_cpu=not gpu,
-        dataloader_pin_memory=gpu,
         activation_checkpointing=params.activation_checkpointing,
-        seed=seed % 2**32,  # NumPy's largest seed
-        save_strategy="no",
-        report_to="none",
-        logging_steps=1,
         logging_nan_inf_filter=False,
-        disable_tqdm=True,
     )
 
 
@@ -358,4 +348,7 @@ def _bar(label: str) -> TrainerCallback:
 def _validate_convergence(history: Sequence[dict[str, float]], label: str) -> None:
     for entry in history:
         if not math.isfinite(entry["loss"]):
-            raise InputError(f"{label}: loss {entry['loss']} at step {entry['step']:.0f}; lower the learning rate")
+            raise InputError(
+                f"{label}: loss {entry['loss']} at step {entry['step']:.0f}; lower the learning rate",
+                code="preference-loss-not-finite",
+            )

@@ -52,7 +52,11 @@ def train_steps(
     for step, rows in enumerate(progress(batches, label, unit="step"), start=1):
         loss = loss_of(rows)
         if not bool(torch.isfinite(loss)):
-            raise InputError(f"{label}: the loss is {float(loss)} at step {step}: lower fine_tuning.learning_rate")
+            raise InputError(
+                f"{label}: the loss is {float(loss)} at step {step}: lower fine_tuning.learning_rate",
+                code="encoder-loss-not-finite",
+                parameter="fine_tuning.learning_rate",
+            )
         loss.backward()
         torch.nn.utils.clip_grad_norm_(weights, MAX_GRADIENT_NORM)
         optimizer.step()

@@ -104,7 +104,9 @@ def train_extractive_qa(
     from torch.nn.functional import cross_entropy
 
     if not exercises:
-        raise InputError(f"{label}: no exercises to learn from; look at how the texts were written")
+        raise InputError(
+            f"{label}: no exercises to learn from; look at how the texts were written", code="no-exercises"
+        )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derived_seed(seed, "reader") % 2**63)  # seeds the head and dropout
         reader = ExtractiveQA(encoder, questions)

@@ -26,6 +26,7 @@ from fedtext.models.generator import TrainableGenerator
 from fedtext.models.language_model import ALL_WEIGHTS
 from fedtext.params.training import Lora
 from fedtext.system.errors import InputError, MissingFileError
+from fedtext.system.hardware import compute_device, is_bfloat16_faster
 
 if TYPE_CHECKING:
     from peft import LoraConfig
@@ -43,6 +44,24 @@ def without_deprecations() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*gradient_checkpointing.* is deprecated", category=FutureWarning)
         yield
+
+
+def trainer_arguments(seed: int, scratch: str) -> dict[str, Any]:
+    """Return the arguments of all of TRL's trainers: this machine's arithmetic, and nothing saved or sent."""
+    import torch
+
+    gpu = torch.cuda.is_available()
+    return {
+        "output_dir": scratch,
+        "bf16": is_bfloat16_faster(compute_device()),
+        "use_cpu": not gpu,
+        "dataloader_pin_memory": gpu,
+        "seed": seed % 2**32,  # NumPy's largest seed
+        "save_strategy": "no",
+        "report_to": "none",
+        "logging_steps": 1,
+        "disable_tqdm": True,
+    }
 
 
 def lora_config(model: PreTrainedModel, params: Lora) -> LoraConfig:
@@ -78,7 +97,10 @@ def target_modules(model: PreTrainedModel, targets: str) -> list[str]:
         names = sorted({leaf for _, leaf in projections}) or ["none"]
         raise InputError(
             f"lora.targets {targets}: {type(model).__name__} has no such matrices (its linear modules: "
-            f"{', '.join(names)}); try lora.targets all_linear, or another model"
+            f"{', '.join(names)}); try lora.targets all_linear, or another model",
+            code="unknown-lora-targets",
+            parameter="lora.targets",
+            value=targets,
         )
     return found
 
@@ -131,14 +153,20 @@ def load_weights(model: Any, adapter: Path) -> None:
     from safetensors.torch import load_file
 
     if not (adapter / WEIGHTS).is_file():
-        raise MissingFileError(f"no adapter at {adapter} ({WEIGHTS} is missing): rerun the round that trains it")
+        raise MissingFileError(
+            f"no adapter at {adapter} ({WEIGHTS} is missing): rerun the round that trains it",
+            code="missing-adapter",
+            value=str(adapter),
+        )
     asked, saved = model.peft_config["default"], PeftConfig.from_pretrained(str(adapter))
     for what in ("r", "lora_alpha", "target_modules"):
         was, now = getattr(saved, what), getattr(asked, what)
         if was != now:
             raise InputError(
                 f"the adapter at {adapter} has {what} {was}, this run asks for {now}: "
-                "set the lora parameters back, or start from the first round"
+                "set the lora parameters back, or start from the first round",
+                code="adapter-of-other-settings",
+                value=was,
             )
     set_peft_model_state_dict(model, load_file(adapter / WEIGHTS), adapter_name="default")
 
@@ -227,7 +255,8 @@ def stacked(first: TrainedAdapter, second: TrainedAdapter) -> TrainedAdapter:
     scales = {config.lora_alpha / config.r for config in (first.config, second.config)}
     if first.weights.keys() != second.weights.keys() or len(scales) > 1:
         raise InputError(
-            "two adapters on other matrices or of other alpha / rank: train both with the same lora.targets"
+            "two adapters on other matrices or of other alpha / rank: train both with the same lora.targets",
+            code="adapters-do-not-match",
         )
     weights = {
         name: torch.cat([one, second.weights[name]], dim=0 if ".lora_A." in name else 1).contiguous()

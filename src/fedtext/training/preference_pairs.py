@@ -41,17 +41,25 @@ def distinct_pairs(pairs: pd.DataFrame, label: str) -> pd.DataFrame:
     """Return the pairs whose texts differ, and log how many do not; raise ValueError if `pairs` is invalid."""
     for column in ("prompt", "chosen", "rejected"):
         if column not in pairs:
-            raise InputError(f"{label}: no column {column!r}; pairs need prompt, chosen and rejected")
+            raise InputError(
+                f"{label}: no column {column!r}; pairs need prompt, chosen and rejected",
+                code="missing-pair-column",
+                value=column,
+            )
         bad = [i for i, text in enumerate(pairs[column]) if not isinstance(text, str) or not text.strip()]
         if bad:
             raise InputError(
                 f"{label}: {column} is empty or not text in {len(bad)} of {len(pairs)} pairs (first: row {bad[0]}); "
-                "leave such responses out before pairs are chosen"
+                "leave such responses out before pairs are chosen",
+                code="pair-without-text",
+                value=column,
             )
     kept = pairs[pairs["chosen"].str.strip() != pairs["rejected"].str.strip()]
     if kept.empty:
         what = "there are no pairs" if pairs.empty else f"chosen equals rejected in all {len(pairs)} pairs"
-        raise InputError(f"{label}: {what}; raise prompts or responses, or the sampling temperature")
+        raise InputError(
+            f"{label}: {what}; raise prompts or responses, or the sampling temperature", code="no-pairs-left"
+        )
     if len(kept) < len(pairs):
         dropped = len(pairs) - len(kept)
         logging.getLogger(__name__).info("%s: chosen equals rejected in %d of %d pairs", label, dropped, len(pairs))
@@ -94,7 +102,8 @@ def validate_lengths(rows: Sequence[TokenisedPair], model: PreTrainedModel, labe
     if limit is not None and longest > limit:
         raise InputError(
             f"{label}: the longest prompt with its response has {longest} tokens, the model takes {limit}: "
-            "lower chunking.length or sampler.max_new_tokens, or choose a model with a longer context"
+            "lower chunking.length or sampler.max_new_tokens, or choose a model with a longer context",
+            code="pair-too-long",
         )
 
 
@@ -152,7 +161,9 @@ def validate_pair_width(generator: TrainableGenerator, tokens: PairTokens, where
     if limit is not None and width > limit:
         raise InputError(
             f"{where}: a prompt and its answer have up to {width} tokens, the generator reads {limit} at once: lower "
-            f"{where}.prompt or {where}.answer"
+            f"{where}.prompt or {where}.answer",
+            code="prompt-and-answer-too-long",
+            parameter=where,
         )
 
 

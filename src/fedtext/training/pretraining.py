@@ -108,7 +108,12 @@ def recipe_rows(
         drawn = list(few_shot_lists(samples, packages, max(2 * missing, 1000), rng))  # many are too short for a row
         full = rows_from_texts(drawn, tokenizer, length)
         if not len(full):
-            raise InputError(f"no list of {LISTED} samples has {length} tokens: lower pretrain's row_length")
+            raise InputError(
+                f"no list of {LISTED} samples has {length} tokens: lower pretrain's row_length",
+                code="no-list-long-enough",
+                parameter="row_length",
+                value=length,
+            )
         rows = np.concatenate([rows, full[:missing]])
     order = rng.permutation(len(texts))
     return np.concatenate([rows, rows_from_stream(_enough(texts, order, plain * length), tokenizer, length)[:plain]])

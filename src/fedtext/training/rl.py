@@ -16,8 +16,7 @@ from fedtext.params.dpprefsyn import Rewarded
 from fedtext.params.generation import Sampler
 from fedtext.params.training import Lora
 from fedtext.system.errors import InputError
-from fedtext.system.hardware import compute_device, is_bfloat16_faster
-from fedtext.training.lora import TrainedAdapter, lora_config, without_deprecations
+from fedtext.training.lora import TrainedAdapter, lora_config, trainer_arguments, without_deprecations
 
 if TYPE_CHECKING:
     from trl import RLOOConfig
@@ -58,7 +57,7 @@ def train_on_rewards(
     from trl import RLOOTrainer
 
     if not prompts:
-        raise InputError("no prompts: reinforcement needs at least one to answer")
+        raise InputError("no prompts: reinforcement needs at least one to answer", code="no-prompts")
     model, tokenizer = base.load()
     set_seed(seed % 2**32)
     with tempfile.TemporaryDirectory() as scratch, without_deprecations():
@@ -88,19 +87,17 @@ def _checked(rewards: Rewards) -> Callable[..., list[float]]:
     def reward(prompts: list[str], completions: list[str], **_: Any) -> list[float]:
         found = rewards(prompts, completions)
         if not all(map(math.isfinite, found)):
-            raise InputError("a reward is NaN or infinite: check the scorer and the encoder")
+            raise InputError("a reward is NaN or infinite: check the scorer and the encoder", code="reward-not-finite")
         return found
 
     return reward
 
 
 def _arguments(params: Rewarded, sampler: Sampler, seed: int, scratch: str) -> RLOOConfig:
-    import torch
     from trl import RLOOConfig
 
-    gpu = torch.cuda.is_available()
     return RLOOConfig(
-        output_dir=scratch,
+        **trainer_arguments(seed, scratch),
         num_generations=params.completions,
         per_device_train_batch_size=params.completions * params.prompts_per_step,
         max_steps=params.steps,
@@ -111,13 +108,5 @@ def _arguments(params: Rewarded, sampler: Sampler, seed: int, scratch: str) -> R
         beta=params.kl,
         learning_rate=params.learning_rate,
         lr_scheduler_type="constant",
-        bf16=is_bfloat16_faster(compute_device()),
-        use_cpu=not gpu,
-        dataloader_pin_memory=gpu,
         gradient_checkpointing=False,
-        seed=seed % 2**32,
-        save_strategy="no",
-        report_to="none",
-        logging_steps=1,
-        disable_tqdm=True,
     )

@@ -89,7 +89,8 @@ def validate_lengths(rows: Int[np.ndarray, "text length"], model: PreTrainedMode
         raise InputError(
             f"{label}: {(lengths > limit).sum()} of {len(rows)} texts have more tokens with their prompts, up to "
             f"{lengths.max()}, than the {limit} that the model reads at once: lower chunking.length or the prompts' "
-            "length, or choose a model with a longer context (models.generator)"
+            "length, or choose a model with a longer context (models.generator)",
+            code="rows-too-long",
         )
 
 
@@ -99,7 +100,8 @@ def validate_scored_tokens(rows: Int[np.ndarray, "text length"], label: str) -> 
     if unscored.any():
         raise InputError(
             f"{label}: {unscored.sum()} of {len(rows)} rows have no token of an answer, row "
-            f"{int(np.flatnonzero(unscored)[0])} first: leave empty answers out, or shorten the prompts"
+            f"{int(np.flatnonzero(unscored)[0])} first: leave empty answers out, or shorten the prompts",
+            code="rows-without-answer",
         )
 
 

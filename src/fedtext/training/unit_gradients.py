@@ -44,15 +44,20 @@ class UnitGradients:
     def __init__(
         self, model: PreTrainedModel, at_once: int, vectorised: bool | None = None, loss: UnitLoss = TEXTS
     ) -> None:
-        self._model, self._loss = model.float().eval(), loss
+        self._model, self._loss, self._at_once = model.float().eval(), loss, at_once
         self._trained = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
         if vectorised is None:
             vectorised = slots_are_alike(
                 weight_sharing_copy(model), at_once, _anywhere(self._trained), loss.error, loss.rows
             )
+        self._vectorised = vectorised
         self._slots, taken = (at_once, side_by_side) if vectorised else (1, one_alone)
         # A call swaps weights in and out of the module it is given, so each thread has its own.
         self._gradients = per_thread(lambda: CapturedGraphs(taken(weight_sharing_copy(model), loss.error)))
+
+    def __reduce__(self) -> tuple[type[UnitGradients], tuple[object, ...]]:
+        """Travel to a worker of the run's engine as what it was made from; threads of a worker have their own."""
+        return UnitGradients, (self._model, self._at_once, self._vectorised, self._loss)
 
     def of(
         self,

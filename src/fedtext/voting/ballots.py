@@ -111,8 +111,11 @@ def _comparable(client_means: np.ndarray, candidates: np.ndarray) -> np.ndarray:
     """Return the candidates, after checking that the clients can score them."""
     require_finite("client_means", client_means)
     if client_means.shape[1] != candidates.shape[1]:
-        dims = f"client_means have {client_means.shape[1]} dimensions, candidates {candidates.shape[1]}"
-        raise InputError(f"{dims}: embed both with one encoder")
+        raise InputError(
+            f"client_means have {client_means.shape[1]} dimensions, candidates {candidates.shape[1]}: embed both with "
+            "one encoder",
+            code="dimensions-differ",
+        )
     return candidates
 
 
@@ -156,7 +159,7 @@ def _nearest_candidate(
 ) -> Int[np.ndarray, " sample"]:
     """Return the index of each sample's nearest candidate; exact duplicates are merged, so rounding splits no tie."""
     if not len(candidates):
-        raise InputError("there are no candidates to vote for: generate at least one response")
+        raise InputError("there are no candidates to vote for: generate at least one response", code="no-candidates")
     require_finite("candidates", candidates)
     distinct = np.sort(np.unique(candidates, axis=0, return_index=True)[1])
     return np.asarray(distinct[nearest(embeddings, candidates[distinct])[0]])
@@ -169,12 +172,23 @@ def _samples_by_client(
     if client_index is None:
         return np.arange(n_samples), np.arange(n_samples + 1)
     if n_clients is None:
-        raise InputError("n_clients is None: clients without samples count too, so state how many there are")
+        raise InputError(
+            "n_clients is None: clients without samples count too, so state how many there are",
+            code="clients-not-counted",
+            parameter="n_clients",
+        )
     if len(client_index) != n_samples:
-        raise InputError(f"client_index has {len(client_index)} entries for {n_samples} embeddings: pass one a sample")
+        raise InputError(
+            f"client_index has {len(client_index)} entries for {n_samples} embeddings: pass one a sample",
+            code="too-few-client-indices",
+            parameter="client_index",
+            value=len(client_index),
+        )
     if n_samples and not 0 <= client_index.min() <= client_index.max() < n_clients:
         raise InputError(
-            f"client_index runs from {client_index.min()} to {client_index.max()}: keep it in 0..{n_clients - 1}"
+            f"client_index runs from {client_index.min()} to {client_index.max()}: keep it in 0..{n_clients - 1}",
+            code="client-index-out-of-range",
+            parameter="client_index",
         )
     bounds = np.concatenate([[0], np.cumsum(np.bincount(client_index, minlength=n_clients))])
     return np.argsort(client_index, kind="stable"), bounds
@@ -245,7 +259,8 @@ def top_q_blocks(
     if not len(candidates) or embeddings.shape[1] != candidates.shape[1]:
         raise InputError(
             f"{len(candidates)} candidates of {candidates.shape[1]} dimensions for samples of {embeddings.shape[1]}: "
-            "write at least one text, and embed both with one encoder"
+            "write at least one text, and embed both with one encoder",
+            code="no-common-dimensions",
         )
     found = _top_q_votes(embeddings, candidates, votes, furthest)
     places = (client_index[found.row], found.column)

@@ -38,7 +38,12 @@ def centred(
         prompts = rows.reshape(prompt_count(len(rows), responses_per_prompt), -1, rows.shape[1])
         prompts -= prompts.mean(axis=1, keepdims=True)
     else:
-        raise InputError(f"centre is {centre!r}: choose 'none', 'all' or 'prompt'")
+        raise InputError(
+            f"centre is {centre!r}: choose 'none', 'all' or 'prompt'",
+            code="unknown-centring",
+            parameter="centre",
+            value=centre,
+        )
     return rows
 
 
@@ -49,11 +54,19 @@ def prompt_count(candidates: int, responses_per_prompt: int | None) -> int:
         ValueError: the rows do not divide into prompts of `responses_per_prompt` each.
     """
     if responses_per_prompt is None or responses_per_prompt < 1:
-        raise InputError(f"responses_per_prompt is {responses_per_prompt}: state how many candidates share a prompt")
+        raise InputError(
+            f"responses_per_prompt is {responses_per_prompt}: state how many candidates share a prompt",
+            code="responses-not-stated",
+            parameter="responses_per_prompt",
+            value=responses_per_prompt,
+        )
     if candidates % responses_per_prompt:
         raise InputError(
             f"{candidates} candidates do not divide into prompts of {responses_per_prompt}: pass every response of "
-            "every prompt, empty ones included"
+            "every prompt, empty ones included",
+            code="incomplete-prompts",
+            parameter="responses_per_prompt",
+            value=responses_per_prompt,
         )
     return candidates // responses_per_prompt
 
@@ -63,5 +76,7 @@ def require_finite(name: str, rows: np.ndarray) -> None:
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=tuple(range(1, rows.ndim))))
     if len(bad):
         raise InputError(
-            f"{name} holds NaN or infinite values in {len(bad)} rows, first row {bad[0]}: check the encoder"
+            f"{name} holds NaN or infinite values in {len(bad)} rows, first row {bad[0]}: check the encoder",
+            code="embeddings-not-finite",
+            parameter=name,
         )

@@ -32,12 +32,19 @@ def choose_pairs(
     """
     prompts = prompt_count(len(scores), responses)
     if not 2 <= rejected_rank <= responses:
-        raise InputError(f"rejected_rank is {rejected_rank} of {responses} responses: choose 2 to {responses}")
+        raise InputError(
+            f"rejected_rank is {rejected_rank} of {responses} responses: choose 2 to {responses}",
+            code="rejected-rank-out-of-range",
+            parameter="rejected_rank",
+            value=rejected_rank,
+        )
     usable = np.ones(len(scores), dtype=bool) if valid is None else valid
     broken = np.flatnonzero(usable & ~np.isfinite(scores))
     if len(broken):
         raise InputError(
-            f"{len(broken)} scores are NaN or infinite, first at candidate {broken[0]}: check the embeddings"
+            f"{len(broken)} scores are NaN or infinite, first at candidate {broken[0]}: check the embeddings",
+            code="scores-not-finite",
+            value=len(broken),
         )
     ranked = np.argsort(-np.where(usable, scores, -np.inf).reshape(prompts, responses), axis=1, kind="stable")
     n_valid = usable.reshape(prompts, responses).sum(axis=1)

@@ -31,7 +31,12 @@ def herd(
     require_finite("features", features)
     require_finite("target", target[None])
     if count > len(features):
-        raise InputError(f"asked for {count} texts out of {len(features)}: generate more or ask for fewer")
+        raise InputError(
+            f"asked for {count} texts out of {len(features)}: generate more or ask for fewer",
+            code="too-few-texts",
+            parameter="count",
+            value=count,
+        )
     shards = -(-len(features) // SHARD)
     kept = []
     for s in range(shards):
@@ -78,7 +83,9 @@ def resampled(
         ValueError: more texts are needed of a class than it has, or a score is not finite.
     """
     if not np.isfinite(scores).all():
-        raise InputError("a vote is NaN or infinite: check the embeddings that the votes were cast with")
+        raise InputError(
+            "a vote is NaN or infinite: check the embeddings that the votes were cast with", code="votes-not-finite"
+        )
     weight = np.maximum(scores, 0.0)
     # Exponentials divided by weights: each is the smallest with a probability in proportion to its weight, and the
     # same holds for the next one among the rest. So one sort makes all draws.
@@ -92,6 +99,9 @@ def resampled(
 def _first(own: Int[np.ndarray, " own"], count: int, label: int) -> Int[np.ndarray, " pick"]:
     if count > len(own):
         raise InputError(
-            f"{count} texts are to be picked of class {label}, which has {len(own)}: write more, or pick less"
+            f"{count} texts are to be picked of class {label}, which has {len(own)}: write more, or pick less",
+            code="too-few-texts-of-class",
+            parameter="count",
+            value=count,
         )
     return own[:count]

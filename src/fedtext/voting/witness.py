@@ -41,9 +41,19 @@ def random_features(
         ValueError: an odd or non-positive `features`, a non-positive `bandwidth`, embeddings that are not finite.
     """
     if features < 2 or features % 2:
-        raise InputError(f"features is {features}: choose an even number of at least 2, for cosine and sine pairs")
+        raise InputError(
+            f"features is {features}: choose an even number of at least 2, for cosine and sine pairs",
+            code="odd-features",
+            parameter="features",
+            value=features,
+        )
     if not bandwidth > 0:
-        raise InputError(f"bandwidth is {bandwidth}: choose a positive distance, e.g. 1.0")
+        raise InputError(
+            f"bandwidth is {bandwidth}: choose a positive distance, e.g. 1.0",
+            code="bandwidth-out-of-range",
+            parameter="bandwidth",
+            value=bandwidth,
+        )
     require_finite("embeddings", embeddings)
     dim = embeddings.shape[1]
     frequencies = stream(seed, "random features", dim, features).standard_normal((dim, features // 2)) / bandwidth
@@ -67,6 +77,6 @@ def witness_scores(
     require_finite("candidate_features", rows)
     counted = rows if valid is None else rows[valid]
     if not len(counted):
-        raise InputError("there is no valid candidate to score: every response is empty")
+        raise InputError("there is no valid candidate to score: every response is empty", code="no-valid-candidate")
     scores: np.ndarray = rows @ (private_mean - counted.mean(axis=0))
     return scores

@@ -114,7 +114,9 @@ class NodeBudgetGuard:
         if not self.releases:
             raise RunRefusedError(
                 f"node '{self.node}' asks private data for '{release.name}' and is not declared a release: tag it "
-                "'release', with a ledger in and out"
+                "'release', with a ledger in and out",
+                code="not-a-release",
+                value=release.name,
             )
         self._ledger = ledger
         if not self._made(release, draw):
@@ -179,7 +181,9 @@ class NodeBudgetGuard:
                 f"'{release.name}' was released before, of other data or under another noise key: to release it again "
                 f"would make epsilon {worst.epsilon:.6g}, counted for {worst.promise} as it was promised, and all "
                 f"releases of this data set together may cost {worst.budget:.6g}. Nothing was released. Put the data "
-                f"back as they were. {REMEDY}"
+                f"back as they were. {REMEDY}",
+                code="released-of-other-data",
+                value=release.name,
             )
 
     def _made(self, release: Release, draw: str) -> list[Spent]:

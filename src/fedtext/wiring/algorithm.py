@@ -1,7 +1,7 @@
 """An algorithm as a value: what the registry, the evaluation and the report need to know of it.
 
-`pipelines/<name>/pipeline.py` defines one as `ALGORITHM`; `pipeline_registry` finds it there. `Outputs` has the names
-of all data sets that other pipelines read.
+`pipelines/<name>/pipeline.py` defines one as `ALGORITHM`, or several as `ALGORITHMS`; `pipeline_registry` finds them
+there. `Outputs` has the names of all data sets that other pipelines read.
 """
 
 from __future__ import annotations
@@ -73,31 +73,34 @@ class Outputs:
 
     @property
     def margins(self) -> str:
-        """Data set of a policy's margins: by how much it prefers the chosen answer, for pairs trained on and others."""
+        """Name of a policy's margins: how much it prefers the chosen answer, in training pairs and in others."""
         return f"private_{self.algorithm}_margins"
 
     def counts(self, condition: str) -> str:
-        """Return the data set of correct predictions in held-out text, for one condition of the algorithm's texts."""
+        """Return the name of the data set of correct predictions in held-out text, for a condition of the algorithm."""
         return f"private_{self.algorithm}_counts_{condition}"
 
     def downstream(self, task: str) -> str:
-        """Return the data set of a downstream task's comparison of all conditions."""
+        """Return the name of the data set of a downstream task's comparison of all conditions."""
         return f"{self.algorithm}_downstream_{task}"
 
     def downstream_sums(self, task: str) -> str:
-        """Return the data set of a downstream task's noisy sums."""
+        """Return the name of the data set of a downstream task's noisy sums."""
         return f"{self.algorithm}_downstream_sums_{task}"
 
     def downstream_scores(self, task: str, condition: str) -> str:
-        """Return the data set of a downstream task's scores for each held-out text, for the algorithm's own texts."""
+        """Return the name of the data set of a downstream task's score on each held-out text.
+
+        The task's model is trained on `condition`, one of the algorithm's sets of texts.
+        """
         return f"private_{self.algorithm}_downstream_{task}_{condition}"
 
     def answers(self, condition: str) -> str:
-        """Return the data set of a policy's answers to the held-out prompts, under a condition's name."""
+        """Return the name of the data set of a policy's answers to the held-out prompts, under a condition's name."""
         return f"{self.algorithm}.answers.{condition}"
 
     def figure(self, name: str) -> str:
-        """Return the data set of one of the report's figures."""
+        """Return the name of the data set of one of the report's figures."""
         return f"{self.algorithm}_{name}_figure"
 
 
@@ -133,7 +136,7 @@ class Algorithm:
     """One paper's algorithm.
 
     Attributes:
-        name: The name of its folder, job, parameters and data sets.
+        name: The name of its job, parameters and data sets, and of its folder unless algorithms share one.
         title: Its name for people, for example "POPri".
         paper: Short citation.
         makes: The type of its output, which the evaluation measures.

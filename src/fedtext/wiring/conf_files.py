@@ -19,7 +19,7 @@ from yaml import MarkedYAMLError, YAMLError
 from yaml.constructor import ConstructorError
 
 from fedtext.system.errors import FedtextError, InputError, did_you_mean
-from fedtext.system.refusal import RunRefusedError
+from fedtext.system.refusal import RunRefusedError, refusal_of
 
 DEFAULTS = "_defaults"  # the group of named blocks, and in a block the name of the one that it starts from
 # Resolvers that use no other value of the file: an interpolation of these alone can be resolved by itself.
@@ -142,7 +142,11 @@ def _started(value: Any, place: str, blocks: Mapping[str, Any]) -> Any:
     if DEFAULTS not in value:
         return own
     if (name := value[DEFAULTS]) not in blocks:
-        raise InputError(f"{place} starts from {DEFAULTS} {name!r}: {did_you_mean(str(name), blocks)}")
+        raise InputError(
+            f"{place} starts from {DEFAULTS} {name!r}: {did_you_mean(str(name), blocks)}",
+            code="unknown-defaults",
+            value=str(name),
+        )
     return deep_merge(blocks[name], own)
 
 
@@ -189,15 +193,17 @@ def config_error(key: str, error: Exception, files: AbstractFileSystem, paths: I
     """
     for link in _chain(error):
         if isinstance(link, FedtextError):  # of one of our own resolvers
-            return RunRefusedError(str(link))
+            return refusal_of(link)
     for path in paths:
         if (fault := _fault(files, path)) is not None:
-            return RunRefusedError(f"{path} cannot be read: {fault}")
+            return RunRefusedError(f"{path} cannot be read: {fault}", code="conf-file-unreadable", value=path)
     said = [line.strip() for line in str(error).splitlines() if line.strip()]
     where = next((line.removeprefix("full_key: ") for line in said if line.startswith("full_key: ")), None)
     return RunRefusedError(
         f"the {key} of conf cannot be used: {said[0] if said else type(error).__name__}"
-        f"{f' (asked for by {where})' if where else ''}; correct it there"
+        f"{f' (asked for by {where})' if where else ''}; correct it there",
+        code="conf-unusable",
+        value=key,
     )
 
 

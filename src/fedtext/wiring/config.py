@@ -147,7 +147,12 @@ class ProjectConfigLoader(OmegaConfigLoader):
         except MissingConfigException:
             return {}
         if unknown := sorted(found.keys() - {"entries", "claims"}):
-            raise InputError(f"{unknown[0]} stands in a file of conf's compare: put it below entries, or below claims")
+            raise InputError(
+                f"{unknown[0]} stands in a file of conf's compare: put it below entries, or below claims",
+                code="unknown-part-of-compare",
+                parameter="compare",
+                value=unknown[0],
+            )
         return {"compare": {"entries": found.get("entries") or {}}, "claims": {"judged": found.get("claims") or {}}}
 
     def _merge_configs(self, config: dict[str, Any], env_config: dict[str, Any], key: str, env_path: str) -> Any:
@@ -190,7 +195,10 @@ class ProjectConfigLoader(OmegaConfigLoader):
         except (TarError, BadZipFile, EOFError, OSError) as error:
             raise RunRefusedError(
                 f"--conf-source {conf_source} cannot be opened ({error}): name a directory, or an archive as "
-                "`kedro package` makes it"
+                "`kedro package` makes it",
+                code="conf-source-unreadable",
+                parameter="conf_source",
+                value=str(conf_source),
             ) from None
 
     def _get_conf_env_path(self, env: str) -> str:
@@ -252,7 +260,10 @@ class ProjectConfigLoader(OmegaConfigLoader):
         if not self._has_folder(self.base_env):
             raise RunRefusedError(
                 f"{self.conf_source} has no folder '{self.base_env}', which holds all parameters: start from the "
-                "project's directory, or name a directory or an archive of `kedro package` that has it (--conf-source)"
+                "project's directory, or name a directory or an archive of `kedro package` that has it (--conf-source)",
+                code="base-folder-missing",
+                parameter="conf_source",
+                value=str(self.conf_source),
             )
         if self.env and not self._has_folder(self.env):
             folder = self._get_conf_env_path(self.env)
@@ -260,7 +271,10 @@ class ProjectConfigLoader(OmegaConfigLoader):
             known = [name for name in (Path(path).name for path in beside) if name[:1] not in "._"]
             known = [name for name in known if self._has_folder(name)]
             raise RunRefusedError(
-                f"environment '{self.env}' has no folder {folder}: {did_you_mean(self.env, known, 'make it')}"
+                f"environment '{self.env}' has no folder {folder}: {did_you_mean(self.env, known, 'make it')}",
+                code="unknown-environment",
+                parameter="env",
+                value=self.env,
             )
 
     def _has_folder(self, env: str) -> bool:
@@ -303,7 +317,11 @@ class ProjectConfigLoader(OmegaConfigLoader):
         given = self.runtime_params or {}
         chosen = given["data_root"] if "data_root" in given else self["globals"].get("data_root", DEFAULT_DATA_ROOT)
         if not chosen:
-            raise RunRefusedError("data_root is empty, perhaps an unset variable: name a directory, or leave it out")
+            raise RunRefusedError(
+                "data_root is empty, perhaps an unset variable: name a directory, or leave it out",
+                code="data-root-empty",
+                parameter="data_root",
+            )
         return self.project_path / Path(str(chosen)).expanduser()
 
     @cached_property
@@ -395,7 +413,12 @@ class ProjectConfigLoader(OmegaConfigLoader):
         if not (given := os.environ.get(TRACKING_ROOT)):
             return self.data_root
         if not (root := self.project_path / Path(given).expanduser()).is_dir():
-            raise RunRefusedError(f"{TRACKING_ROOT} is {given}: no such directory; name a data root that has had a run")
+            raise RunRefusedError(
+                f"{TRACKING_ROOT} is {given}: no such directory; name a data root that has had a run",
+                code="no-such-data-root",
+                parameter=TRACKING_ROOT,
+                value=str(given),
+            )
         return root
 
 
@@ -437,16 +460,20 @@ def is_private_name(name: str) -> bool:
     return name.rpartition(".")[2].startswith("private_")
 
 
-def loader_for(env: str | None, parameters: dict[str, Any]) -> ProjectConfigLoader:
+def loader_for(env: str | None, parameters: dict[str, Any], conf_source: str | None = None) -> ProjectConfigLoader:
     """Return the loader that a session with these options would make; it becomes the active one."""
     from kedro.framework.project import PACKAGE_NAME
 
     package = Path(str(import_module(PACKAGE_NAME or "fedtext").__file__))
     project = find_kedro_project(package.parent) or find_kedro_project(Path.cwd())
     if project is None:
-        raise RunRefusedError(f"{Path.cwd()} is not inside a Kedro project: change into the project's directory first")
+        raise RunRefusedError(
+            f"{Path.cwd()} is not inside a Kedro project: change into the project's directory first",
+            code="outside-a-project",
+            value=str(Path.cwd()),
+        )
     return ProjectConfigLoader(
-        conf_source=str(Path(project) / settings.CONF_SOURCE),
+        conf_source=conf_source or str(Path(project) / settings.CONF_SOURCE),
         env=env or os.environ.get("KEDRO_ENV"),
         runtime_params=parameters,
         **settings.CONFIG_LOADER_ARGS,

@@ -24,7 +24,7 @@ from fedtext.params.generation import Sampler
 from fedtext.params.policies import JudgeKind, Policies
 from fedtext.params.task import Task
 from fedtext.system.errors import InputError
-from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refusal
+from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refusal, refusal_of
 from fedtext.wiring.config import ProjectConfigLoader, corpus_is_public
 
 MOST_ROUNDS = 200  # a graph of 200 rounds is built in 5 s; one of 1000 takes 85 s and 2.4 GB
@@ -34,13 +34,13 @@ class EvaluationVariant(NamedTuple):
     """The measurements of an evaluation.
 
     Attributes:
-        priced: Test clients have a privacy cost for figures, which carry noise (DP evaluation).
+        dp: Figures of test clients carry noise, at a privacy cost (DP evaluation).
         private_control: The non-private bound, epsilon = infinity, is scored.
         untuned_control: The untuned generator writes a baseline.
         tasks: The downstream tasks that are measured beside next-token prediction.
     """
 
-    priced: bool
+    dp: bool
     private_control: bool
     untuned_control: bool = True
     tasks: tuple[DownstreamTask, ...] = ()
@@ -63,7 +63,7 @@ class EvaluationVariant(NamedTuple):
         Then held-out text is also searched for in the training text, and private samples are trained on in several
         sizes and draws: no budget protects the owners in these figures.
         """
-        return self.private_control and not self.priced
+        return self.private_control and not self.dp
 
 
 class PolicyEvaluation(NamedTuple):
@@ -98,7 +98,10 @@ class Settings:
         group = self.parameters[name]
         if not isinstance(group, dict):
             raise InputError(
-                f"{name} is {group!r}, but names a group of parameters: give one of them, {name}.NAME=VALUE"
+                f"{name} is {group!r}, but names a group of parameters: give one of them, {name}.NAME=VALUE",
+                code="group-given-a-value",
+                parameter=name,
+                value=group,
             )
         return group
 
@@ -112,7 +115,10 @@ class Settings:
         if not isinstance(rounds, int) or not 1 <= rounds <= MOST_ROUNDS:
             raise InputError(
                 f"{algorithm}.rounds is {rounds!r}: it must be a whole number from 1 to {MOST_ROUNDS}, for every round "
-                "is a part of the graph"
+                "is a part of the graph",
+                code="rounds-out-of-range",
+                parameter=f"{algorithm}.rounds",
+                value=rounds,
             )
         return rounds
 
@@ -131,7 +137,11 @@ class Settings:
         named = self._source("plms") or {}
         if not isinstance(named, dict) or not all(str(name).isidentifier() for name in named):
             raise RunRefusedError(
-                f"models.plms is {named!r}: it names generators by words of letters, digits and _, each with its source"
+                f"models.plms is {named!r}: it names generators by words of letters, digits and _, each with its "
+                "source",
+                code="unusable-generator-names",
+                parameter="models.plms",
+                value=named,
             )
         return tuple(sorted(name for name, source in named.items() if source is not None))
 
@@ -154,9 +164,9 @@ class Settings:
             return PolicyEvaluation(None, (), membership=False)
         try:
             policies.membership.validate_settings(corpus, evaluation)
-            judge = policies.judged_by(corpus, priced=evaluation.is_priced(corpus))
-        except ValueError as error:
-            raise RunRefusedError(str(error)) from None
+            judge = policies.judged_by(corpus, dp=evaluation.is_dp(corpus))
+        except InputError as error:
+            raise refusal_of(error) from None
         return PolicyEvaluation(judge, policies.controls if judge else (), policies.membership.measured)
 
     @cached_property
@@ -169,13 +179,13 @@ class Settings:
             own = {task: self._settings_of(task) for task in TASKS}
             public = self._writing_of(corpus)
         except ValidationError:
-            return EvaluationVariant(priced=True, private_control=False)
-        priced = evaluation.is_priced(corpus)
+            return EvaluationVariant(dp=True, private_control=False)
+        dp = evaluation.is_dp(corpus)
         return EvaluationVariant(
-            priced,
+            dp,
             evaluation.has_private_control(corpus),
             evaluation.has_untuned_control(public),
-            tuple(task for task, settings in own.items() if settings.is_measured(classes, priced=priced)),
+            tuple(task for task, settings in own.items() if settings.is_measured(classes, dp=dp)),
         )
 
     def _settings_of(self, task: DownstreamTask) -> TaskParameters:
@@ -201,7 +211,9 @@ class Settings:
         try:
             set_measures(names)
         except ValueError as error:
-            raise RunRefusedError(f"evaluation.measures: {error}") from None
+            raise RunRefusedError(
+                f"evaluation.measures: {error}", code="unusable-measures", parameter="evaluation.measures"
+            ) from None
 
     def _validate_tasks(self) -> None:
         faults = parameter_faults(self.parameters, {task.group: task.parameters for task in TASKS})
@@ -215,9 +227,9 @@ class Settings:
             return
         try:
             for task in TASKS:
-                self._settings_of(task).validate_settings(classes, priced=evaluation.is_priced(corpus))
-        except ValueError as error:
-            raise RunRefusedError(str(error)) from None
+                self._settings_of(task).validate_settings(classes, dp=evaluation.is_dp(corpus))
+        except InputError as error:
+            raise refusal_of(error) from None
 
     def _writing_of(self, corpus: Corpus) -> Sampler | None:
         """Return how the run's one generator writes the public texts; None if it does not."""

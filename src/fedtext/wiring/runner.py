@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
@@ -29,16 +30,21 @@ from fedtext.privacy.tags import Tag
 from fedtext.resuming.decision import Resumption
 from fedtext.resuming.records import DataRootBusyError, Store
 from fedtext.system.cores import keep_freed_memory, return_freed_memory
+from fedtext.system.engine import Engine, computing_on
 from fedtext.system.errors import FedtextError
+from fedtext.system.finished_pieces import keeping_pieces
 from fedtext.system.folders import make_own_folder, own_temporary_folder
-from fedtext.system.refusal import RunRefusedError
+from fedtext.system.interrupts import INTERRUPTED
+from fedtext.system.refusal import RunRefusedError, refusal_of
 from fedtext.wiring.account import DataSetBudget, NodeBudgetGuard, active_allowance
 from fedtext.wiring.conf_files import value_at
 from fedtext.wiring.config import active_data_root, active_loader, active_parameters, is_private_name
 from fedtext.wiring.console import echo, logged_to_file
+from fedtext.wiring.engine import declared_engine
 from fedtext.wiring.guard import Guard
 from fedtext.wiring.guard.catalog import dataset_classes, entry, place
 from fedtext.wiring.made_with import facts_in, report_facts
+from fedtext.wiring.planning import line_of_run
 from fedtext.wiring.stages import Clock, in_order, stages
 from fedtext.wiring.trial import check_servers
 from fedtext.wiring.unit_identity import RECORDS, unit_rules, units_known_by
@@ -87,7 +93,7 @@ class ResumableRunner(SequentialRunner):
         try:
             self._run_what_is_left(pipeline, catalog, hook_manager, run_id)
         except KeyboardInterrupt:
-            raise RunInterruptedError("interrupted; what was done is kept: run the same command to resume") from None
+            raise RunInterruptedError(INTERRUPTED, code="interrupted") from None
 
     def _run_what_is_left(
         self,
@@ -99,12 +105,18 @@ class ResumableRunner(SequentialRunner):
         def execute(node: Node) -> None:
             for maker in resumption.unsaved_inputs(node):
                 execute(maker)
+            computing = computing_on(engine())
             resumption.begin(node)
-            began = time.perf_counter()
-            gate = account.guard_of(node.name, releases=Tag.RELEASE in node.tags)
             private = any(map(is_private_name, (*node.inputs, *node.outputs)))
+            began = time.perf_counter()
+            recipe = resumption.recipe_digest(node)
+            pieces = None if recipe is None or private else store.pieces_of(node.name, recipe)
+            gate = account.guard_of(node.name, releases=Tag.RELEASE in node.tags)
             guarded = guard.around(node)
-            with resumption.watching(guarded) as watched, guarding(gate), _private_umask(node), guard.datasets():
+            with ExitStack() as around:
+                watched = around.enter_context(resumption.watching(guarded))
+                for one in (computing, keeping_pieces(pieces), guarding(gate), _private_umask(node), guard.datasets()):
+                    around.enter_context(one)
                 Task(watched, catalog, self._is_async, hook_manager, run_id).execute()
             seconds = time.perf_counter() - began
             clock.end(node, seconds)
@@ -112,6 +124,12 @@ class ResumableRunner(SequentialRunner):
             gate.log_repeats()
             # The time that a node takes depends on its private data, so it is not recorded for a private corpus.
             resumption.commit(node, seconds=seconds if account.public or not private else None)
+            store.drop_pieces(node.name)
+
+        @functools.cache
+        def engine() -> Engine:
+            """Start the engine: before the first node that runs, so not in a run with nothing left to do."""
+            return started.enter_context(declared_engine(active_parameters(), data_root))
 
         keep_freed_memory()
         data_root = Path(self._data_root) if self._data_root else active_data_root()
@@ -123,7 +141,10 @@ class ResumableRunner(SequentialRunner):
         order = in_order(pipeline)
         for folder in private_folders(pipeline, cast(DataCatalog, catalog), data_root):
             make_own_folder(folder)  # before a public result opens it to all
-        with self._store(data_root) as store, logged_to_file(store.root), own_temporary_folder() as temporary:
+        with ExitStack() as started:
+            store = started.enter_context(self._store(data_root))
+            started.enter_context(logged_to_file(store.root))
+            temporary = started.enter_context(own_temporary_folder())
             guard = Guard(cast(DataCatalog, catalog), data_root, active_parameters(), _releases_of_node, temporary)
             clock = Clock(order, stages(pipeline), store.seconds())
             package, made = project.PACKAGE_NAME or "fedtext", _made_by_any()
@@ -145,6 +166,7 @@ class ResumableRunner(SequentialRunner):
                         account.validate_plan(ledger)
                 if Tag.BUDGET in node.tags and node.name in ran:
                     _announce_signal(_ledgers(node, catalog))
+                    _announce_plan(pipeline, node, catalog)
                 readers.subtract(node.inputs)
                 for name in (set(node.inputs) | set(node.outputs)) - kept:
                     if readers[name] < 1:
@@ -159,7 +181,7 @@ class ResumableRunner(SequentialRunner):
             with Store.locked(data_root) as store:
                 yield store
         except DataRootBusyError as error:
-            raise RunRefusedError(str(error)) from None
+            raise refusal_of(error) from None
 
     def _execute_or_explain(self, execute: Any, node: Node) -> None:
         try:
@@ -190,7 +212,9 @@ def _check_same_parameters(resumption: Resumption, node: Node) -> None:
     made = " and ".join(map(repr, values))
     raise RunRefusedError(
         f"{node.name} would report {name} = {value_at(active_parameters(), name)!r}, but what it reports on was made "
-        f"at {made}: give that value, or run the whole pipeline"
+        f"at {made}: give that value, or run the whole pipeline",
+        code="report-of-other-parameters",
+        parameter=name,
     )
 
 
@@ -236,6 +260,14 @@ def _announce_signal(ledgers: Sequence[Ledger]) -> None:
             LOG.warning("%s", line)
         else:
             echo(line)
+
+
+def _announce_plan(pipeline: Pipeline, node: Node, catalog: CatalogProtocol[Any, Any]) -> None:
+    """Print what the run will write and take, as soon as its first ledger is open."""
+    names = [name for name in (*node.inputs, *node.outputs) if "population" in name or "ledger" in name]
+    first = next(one for one in in_order(pipeline) if Tag.BUDGET in one.tags)
+    if node is first and (line := line_of_run(pipeline, active_loader(), {name: catalog.load(name) for name in names})):
+        echo(line)
 
 
 def _record_people(account: DataSetBudget, node: Node, catalog: CatalogProtocol[Any, Any], *, anew: bool) -> bool:

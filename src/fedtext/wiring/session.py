@@ -18,10 +18,11 @@ from kedro.validation.exceptions import ParameterValidationError
 from kedro.validation.type_extractor import TypeExtractor
 from pydantic import ValidationError
 
-from fedtext.system.errors import FedtextError, did_you_mean
+from fedtext.system.errors import FedtextError, InputError, did_you_mean
+from fedtext.system.interrupts import INTERRUPTED
 from fedtext.system.refusal import RunRefusedError, explanation, parameter_faults, parameters_refusal
 from fedtext.wiring.config import active_data_root, active_parameters
-from fedtext.wiring.runner import ResumableRunner
+from fedtext.wiring.runner import ResumableRunner, RunInterruptedError
 
 OPTIONS = {  # of `kedro run` by what Kedro calls them, and the kind of name that they take
     "node_names": ("--nodes", "node"),
@@ -41,7 +42,10 @@ def check_pipelines(names: Sequence[str]) -> None:
     for name in names:
         if name not in known:
             raise RunRefusedError(
-                f"no pipeline is named '{name}': {did_you_mean(name, known, 'see `kedro registry list`')}"
+                f"no pipeline is named '{name}': {did_you_mean(name, known, 'see `kedro registry list`')}",
+                code="unknown-pipeline",
+                parameter="pipelines",
+                value=name,
             )
 
 
@@ -60,10 +64,19 @@ def check_choice(chosen: Mapping[str, Any]) -> None:
         for name in chosen.get(option) or ():
             if name not in known[kind]:
                 see = f"`kedro registry describe {names[0]}` lists the nodes, `kedro viz run` shows the graph"
-                raise RunRefusedError(f"{flag} {name}: no {kind} has this name; {did_you_mean(name, known[kind], see)}")
+                raise RunRefusedError(
+                    f"{flag} {name}: no {kind} has this name; {did_you_mean(name, known[kind], see)}",
+                    code="unknown-name-in-slice",
+                    parameter=flag,
+                    value=name,
+                )
     asked = [f"{flag} {','.join(chosen[option])}" for option, (flag, _) in OPTIONS.items() if chosen.get(option)]
     if asked and not _left(graph, chosen):
-        raise RunRefusedError(f"{' and '.join(asked)} have no node in common: leave one of them out")
+        raise RunRefusedError(
+            f"{' and '.join(asked)} have no node in common: leave one of them out",
+            code="nothing-in-common",
+            value=asked,
+        )
 
 
 def _names(graph: Pipeline) -> dict[str, set[str]]:
@@ -114,17 +127,20 @@ def _refusal(error: Exception) -> RunRefusedError | None:
     """Return the error for a user in place of a traceback; None if only a traceback helps."""
     if isinstance(error, ParameterValidationError):
         models = TypeExtractor(dict(project.pipelines)).extract_types_from_pipelines()
-        faults = parameter_faults(active_parameters(), models) or [str(error)]
-        return parameters_refusal(faults)
+        faults = parameter_faults(active_parameters(), models)
+        return parameters_refusal(faults or [InputError(str(error), code="wrong-parameters")])
     if isinstance(error, ValidationError) and error.title == "KedroMlflowConfig":
         fault = error.errors(include_url=False)[0]
         where = ".".join(map(str, fault["loc"]))
         what = "is no setting" if fault["type"] == "extra_forbidden" else f"is {fault['input']!r}: {fault['msg']}"
-        return RunRefusedError(f"mlflow.yml: {where} {what}; conf/base/mlflow.yml shows those in use")
+        return RunRefusedError(
+            f"mlflow.yml: {where} {what}; conf/base/mlflow.yml shows those in use",
+            code="mlflow-setting",
+            parameter=where,
+        )
     if isinstance(error, DatasetError) and any(words in str(error) for words in OF_ENTRIES):
-        return RunRefusedError(f"the catalog cannot be used: {_in_one_line(error)}")
-    said = explanation(error, active_data_root())
-    return None if said is None else RunRefusedError(said)
+        return RunRefusedError(f"the catalog cannot be used: {_in_one_line(error)}", code="catalog-unusable")
+    return explanation(error, active_data_root())
 
 
 def _in_one_line(error: Exception) -> str:
@@ -150,6 +166,8 @@ class ResumableSession(KedroSession):
             kwargs["runner"] = ResumableRunner(is_async=runner._is_async)
         try:
             result: dict[str, Any] = super().run(*args, **kwargs)
+        except KeyboardInterrupt:  # before the first node or after the last
+            raise RunInterruptedError(INTERRUPTED, code="interrupted") from None
         except Exception as error:
             if isinstance(error, ValueError | KeyError | DatasetNotFoundError) and not isinstance(error, FedtextError):
                 check_choice(kwargs)

@@ -16,6 +16,7 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
 from fedtext.privacy.tags import Tag
+from fedtext.system.duration import duration
 
 ROUND = re.compile(r"round_(\d+)")
 FIRST, ALGORITHM = 0, 1
@@ -151,13 +152,6 @@ class Clock:
             if number == 0 or node.name not in self.earlier or _any_in(node.inputs, made):
                 made |= set(node.outputs)
                 yield node
-
-
-def duration(seconds: float) -> str:
-    """Format a duration no more exactly than it is known: `40 s`, `3 min`, `2.5 h`."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
 
 
 def _algorithm(node: Node) -> str:

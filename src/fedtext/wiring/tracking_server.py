@@ -77,5 +77,8 @@ def check_server(uri: object) -> None:
     except (OSError, ValueError) as error:
         raise RunRefusedError(
             f"MLflow's server {uri} cannot be reached ({error}): start it, correct server.mlflow_tracking_uri in "
-            "mlflow.yml, or run without it: FEDTEXT_TRACKING=off"
+            "mlflow.yml, or run without it: FEDTEXT_TRACKING=off",
+            code="tracking-server-unreachable",
+            parameter="server.mlflow_tracking_uri",
+            value=uri,
         ) from None

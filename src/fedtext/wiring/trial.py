@@ -44,12 +44,16 @@ def _try(name: str, generator: Any, sampler: Sampler) -> None:
             [request], framing=form.framing, responses=RESPONSES, sampler=sampler, seed=0, label="a trial"
         )
     except FedtextError as error:
-        raise RunRefusedError(f"{name} writes no text, so nothing is released: {error}") from None
+        raise RunRefusedError(
+            f"{name} writes no text, so nothing is released: {error}", code="generator-writes-nothing", value=name
+        ) from None
     if not any(form.cut(answer) for answer in answers):
         raise RunRefusedError(
             f"{name} is {generator.identity}, which answers without a text, so nothing is released: look into its log, "
             "set generation.prompt to the form that it serves (chat, or list for one that continues text), or take "
-            "another model"
+            "another model",
+            code="generator-answers-without-text",
+            value=name,
         )
 
 

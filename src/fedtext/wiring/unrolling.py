@@ -102,13 +102,29 @@ def unroll(
     """
     template = one_round if isinstance(one_round, Pipeline) else one_round()
     if rounds < 1:
-        raise InputError(f"{namespace}.rounds is {rounds}: at least one round is needed")
+        raise InputError(
+            f"{namespace}.rounds is {rounds}: at least one round is needed",
+            code="no-round",
+            parameter=f"{namespace}.rounds",
+            value=rounds,
+        )
     if set(carried) != set(first):
-        raise InputError(f"{namespace}: carried {sorted(carried)} and first {sorted(first)} must name the same inputs")
+        raise InputError(
+            f"{namespace}: carried {sorted(carried)} and first {sorted(first)} must name the same inputs",
+            code="carried-differs-from-first",
+        )
     if strangers := set(carried) - template.inputs():
-        raise InputError(f"{namespace}: {sorted(strangers)} are no inputs of the round: {sorted(template.inputs())}")
+        raise InputError(
+            f"{namespace}: {sorted(strangers)} are no inputs of the round: {sorted(template.inputs())}",
+            code="no-inputs-of-round",
+            value=sorted(strangers),
+        )
     if missing := set(carried.values()) - template.all_outputs():
-        raise InputError(f"{namespace}: no node of the round makes {sorted(missing)}, which it must hand on")
+        raise InputError(
+            f"{namespace}: no node of the round makes {sorted(missing)}, which it must hand on",
+            code="round-hands-on-nothing",
+            value=sorted(missing),
+        )
     parameters = {name for name in template.inputs() if name.startswith("params:")}
     shared = {name: name for name in template.inputs() - parameters - set(carried) - {"parameters"}}
     copies = []

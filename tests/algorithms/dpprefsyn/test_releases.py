@@ -81,7 +81,7 @@ def test_no_unit_is_louder_than_the_table_says_and_some_are_as_loud(name: str) -
     send, alone, replaced = RELEASES[name]
     rng = np.random.default_rng(0)
     found, moved = 0.0, 0.0
-    for number in range(400):
+    for number in range(150):
         pairs = rng.normal(size=(rng.integers(1, 4), DIM)) * 10.0 ** rng.integers(-1, 2)
         other = -pairs if number % 3 == 0 else CENTRES[[number % HEADS]] * rng.choice([-9.0, 9.0])
         orthogonal = np.eye(DIM)[[number % DIM]] * 9

@@ -14,10 +14,10 @@ from fedtext.algorithms.flexible import plan as budget
 from fedtext.algorithms.flexible import profile, selection, training, unprotected
 from fedtext.federation import charged_release
 from fedtext.federation.mechanism import PlannedSum, client_messages, planned_sum
+from fedtext.federation.messages import BlocksOf
 from fedtext.federation.noisy_steps import NoisyStep, release_joint_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples, sampled_units, taking_part
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import BlocksOf
 from fedtext.federation.units import Block, digest
 from fedtext.privacy.budget_guard import NoBudgetGuard, guarding
 from fedtext.privacy.ledger import Ledger, Release

@@ -30,6 +30,7 @@ from fedtext.params.corpus import Chunking
 from tests.algorithms.pe.examples import evolution, table
 from tests.algorithms.popri.examples import unit_rows
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 PUBLIC = table([f"mail {i}" for i in range(4)] + [f"tag {i}" for i in range(2)], ["email"] * 4 + ["xml"] * 2)
 
@@ -56,7 +57,7 @@ def test_without_classes_any_samples_are_shown() -> None:
 def test_public_texts_are_a_start_that_holds_each_at_most_once() -> None:
     start = public_texts(PUBLIC, evolution(population=6))
     assert sorted(start["text"]) == sorted(PUBLIC["text"])
-    with pytest.raises(ValueError, match="no public text to begin with"):
+    with refuses("no-public-text"):
         public_texts(pd.DataFrame({"text": [], "label": []}), evolution(population=6))
 
 
@@ -77,7 +78,7 @@ def test_the_first_candidates_are_distinct_public_texts_while_there_are_enough()
         public_texts(PUBLIC_VARIATION, evolution(seed=1))["text"].tolist()
         != public_texts(PUBLIC_VARIATION, evolution())["text"].tolist()
     )
-    with pytest.raises(ValueError, match="no public text"):
+    with refuses("no-public-text"):
         public_texts(PUBLIC_VARIATION[:0], evolution())
 
 

@@ -13,11 +13,11 @@ from fedtext.algorithms.pe.plan import planned_ledger, planned_query
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.calibration import noise_multiplier
-from fedtext.privacy.ledger import BudgetExceeded
 from fedtext.privacy.noise import new_noise_key
 from tests.algorithms.pe.examples import asked, evolution, ledger
 from tests.algorithms.popri.examples import samples, unit_rows
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 
 def privacy(**changes: Any) -> Privacy:
@@ -48,7 +48,7 @@ def test_votes_need_less_noise_where_one_unit_replaces_another() -> None:
 
 
 def test_a_plan_that_overdraws_is_refused_before_anything_is_read() -> None:
-    with pytest.raises(BudgetExceeded, match=r"pe\.histogram"):
+    with refuses("budget-exceeded"):
         planned_ledger(500, evolution(), privacy(noise_multiplier=4.0))
 
 
@@ -69,7 +69,7 @@ def test_declarations_that_fit_a_form_and_those_that_do_not(form: str, unit: str
     if fits:
         assert planned_ledger(500, evolution(form=form), declared).population == 500
     else:
-        with pytest.raises(ValueError, match=f"pe.form is {form}.*unit is {unit}.*aggregation {aggregation}"):
+        with refuses("needs-a-curator" if form == "aug_pe" else "no-curator", parameter="pe.form", value=form):
             planned_ledger(500, evolution(form=form), declared)
 
 
@@ -100,7 +100,7 @@ def test_what_a_client_exchanges() -> None:
 
 
 def test_parameters_that_leave_nobody_are_refused() -> None:
-    with pytest.raises(ValueError, match="1 survivors a round for 2 classes: raise it to at least 14"):
+    with refuses("too-few-survivors"):
         evolution(form="aug_pe", variations=6, population=12, labels=("a", "b"))
-    with pytest.raises(ValueError, match="length_spread"):
+    with refuses("spread-of-masked-texts"):
         evolution(variation="mask_filling", length_spread=5.0)

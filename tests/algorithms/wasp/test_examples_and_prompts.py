@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from fedtext.algorithms.wasp.prompts import QuotedPrompt, chosen_examples, round_prompt
 from fedtext.algorithms.wasp.writing import gathered, no_texts, written_texts
 from fedtext.generation.generators.endpoint import EndpointGenerator
-from fedtext.models.endpoint import Endpoint, EndpointError
+from fedtext.models.endpoint import Endpoint
 from fedtext.models.language_model import Tokenizer
 from fedtext.params.generation import Sampler
 from tests.algorithms.wasp.examples import table, wasp
 from tests.openai_server import Served, serving
+from tests.refusals import refuses
 
 RNG = np.random.default_rng
 FORM = QuotedPrompt("bank question", "about {label}")
@@ -140,7 +141,7 @@ def test_a_copy_of_an_earlier_text_of_its_class_is_no_text() -> None:
 
 
 def test_models_that_all_write_nothing_are_refused_before_a_vote() -> None:
-    with pytest.raises(ValueError, match=r"none of big, old has written a text: name models in models\.plms that do"):
+    with refuses("no-model-has-written"):
         gathered(no_texts(), [table(4, ("a", "b")).assign(text="")])
     assert gathered(table(2), [table(2).assign(text="")])["text"].tolist() == ["text 0", "text 1", "", ""]
 
@@ -161,6 +162,6 @@ def test_a_model_behind_an_endpoint_writes_as_any_other_and_a_broken_one_is_name
     broken = Served(faults=[(500, {})] * 9)
     with (
         serving(broken) as served,
-        pytest.raises(EndpointError, match=r"endpoint 'tiny' at http.* answers with an error"),
+        refuses("endpoint-answers-with-error"),
     ):
         asked(served)

@@ -14,9 +14,9 @@ from fedtext.federation.private_samples import PrivateSamples
 from fedtext.params.privacy import Privacy
 from fedtext.params.wasp import Wasp
 from fedtext.privacy.accounting import epsilon
-from fedtext.privacy.ledger import BudgetExceeded
 from tests.algorithms.popri.examples import unit_rows
 from tests.algorithms.wasp.examples import KEY, privacy, wasp
+from tests.refusals import refuses
 
 PAPER: dict[str, Any] = {"rounds": 5, "texts": 6000, "votes_per_record": 8}
 
@@ -69,7 +69,7 @@ def test_a_share_of_the_noise_protects_no_party_whose_sum_is_seen(parties: int, 
     """s / sqrt(L) without a secure sum: refused at the declared epsilon, and priced at what a party gets."""
     multiplier = 9.690 / 1.63298 / math.sqrt(parties)
     local = {"aggregation": "local", "population": 300, "holders": parties, "noise_multiplier": multiplier}
-    with pytest.raises(BudgetExceeded, match=r"'wasp\.votes'"):
+    with refuses("budget-exceeded"):
         plan.planned_ledger(300, wasp(**PAPER), privacy(**local), models=6, embedding_dim=768)
     book = plan.planned_ledger(300, wasp(**PAPER), privacy(**local, epsilon=30.0), models=6, embedding_dim=768)
     assert book.model_copy(update={"releases": book.planned}).epsilon() == pytest.approx(spent, rel=5e-3)
@@ -95,7 +95,7 @@ def test_a_single_release_has_the_whole_budget_and_a_control_has_none() -> None:
 
 def test_no_vote_is_cast_after_the_last_round() -> None:
     for round_number in (0, 3, 4):
-        with pytest.raises(ValueError, match=f"no vote is cast in round {round_number} of 3"):
+        with refuses("last-round-without-vote"):
             plan.votes_query(wasp(), privacy(), 100, round_number)
 
 
@@ -110,29 +110,29 @@ def test_the_ledger_itself_refuses_a_further_vote() -> None:
         _, book = judging.noised_votes(query, held, texts, parameters, book, KEY)
     assert book.releases != book.planned  # as wide as the texts that were written; at the planned price
     third = plan.votes_query(wasp(rounds=4), declared, 40, 3)
-    with pytest.raises(ValueError, match="of round 3"):
+    with refuses("release-not-planned"):
         judging.noised_votes(third, held, texts, parameters, book, KEY)
 
 
 def test_plans_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(BudgetExceeded, match=r"wasp\.votes"):
+    with refuses("budget-exceeded"):
         plan.planned_ledger(100, wasp(), privacy(noise_multiplier=0.5), models=3, embedding_dim=8)
     sampled = privacy(sampling="poisson", clients_per_round=10)
-    with pytest.raises(ValueError, match=r"wasp\.model_sums is true and privacy\.sampling poisson"):
+    with refuses("model-sums-with-sampling"):
         plan.planned_ledger(100, wasp(model_sums=True), sampled, models=3, embedding_dim=8)
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "code"),
     [
-        ({"model_sums": True, "votes": "random"}, "only votes of top_q"),
-        ({"texts": 5, "labels": "a b"}, "ask for at least 6"),
-        ({"about": "of a class"}, r"put \{label\} into it"),
-        ({"labels": "a b a"}, "'a' twice"),
+        ({"model_sums": True, "votes": "random"}, "model-sums-of-other-votes"),
+        ({"texts": 5, "labels": "a b"}, "too-few-texts"),
+        ({"about": "of a class"}, "about-without-label"),
+        ({"labels": "a b a"}, "named-twice"),
     ],
 )
-def test_parameters_that_mean_nothing_are_refused(changes: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_parameters_that_mean_nothing_are_refused(changes: dict[str, Any], code: str) -> None:
+    with refuses(code):
         wasp(**changes)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,7 @@ from tests.corpora.published.forms import (
 )
 from tests.parameters import conf_base
 from tests.real_data import real_data
+from tests.refusals import refuses
 
 ROOT = Path(__file__).parents[3]
 ALL = {**READERS, "pubmed": pubmed_rows}
@@ -210,7 +210,7 @@ def test_a_wrong_file_is_refused_in_one_sentence(
     assert str(path) in told
     assert missing in told
     assert f"corpus.source={name} reads {PUBLISHED[name].form}; give that" in told
-    assert SECRET not in told
+    assert SECRET not in told + repr(vars(caught.value))
     assert "\n" not in told
 
 
@@ -223,38 +223,37 @@ def test_another_form_s_file_is_refused(name: PublishedName, tmp_path: Path) -> 
         path = make(folder)
         if PUBLISHED[other].form == PUBLISHED[name].form:
             continue
-        with pytest.raises(InputError, match=re.escape(f"corpus.source={name} reads")):
+        with pytest.raises(InputError) as caught:
             read(name, path)
+        assert f"corpus.source={name} " in str(caught.value)
 
 
 @each
 def test_what_is_not_there_or_cannot_be_asked(name: PublishedName, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=f"corpus.path is not set: corpus.source '{name}' needs"):
+    with refuses("place-not-set", parameter="corpus.path"):
         existing_published(conf_base(Corpus, source=name))
-    with pytest.raises(FileNotFoundError, match="check the path"):
+    with refuses("missing-place", parameter="corpus.path"):
         read(name, tmp_path / "nowhere")
-    with pytest.raises(
-        InputError, match=f"corpus.label_column is 'x', but corpus.source '{name}' has columns of its own"
-    ):
+    with refuses("source-has-own-columns", parameter="corpus.label_column", value="x"):
         read(name, MAKERS[name](tmp_path), label_column="x")
 
 
 def test_damage_is_named(tmp_path: Path) -> None:
     cut = tmp_path / "train.jsonl.gz"
     cut.write_bytes(gzip.compress(json.dumps(hh_rows()).encode())[:-30])
-    with pytest.raises(InputError, match=r"train\.jsonl\.gz is damaged or not gzip: fetch it again"):
+    with refuses("damaged-gzip"):
         read("hh", cut)
     (tmp_path / "bad.json").write_text('{"data": [', "utf-8")
-    with pytest.raises(InputError, match=r"bad\.json is of another form \(line 1: not valid JSON"):
+    with refuses("document-not-json"):
         read("squad", tmp_path / "bad.json")
     (tmp_path / "other.jsonl").write_bytes(b'{"chosen": "caf\xe9"}\n')
-    with pytest.raises(InputError, match="line 1, byte 16: not UTF-8"):
+    with refuses("line-not-utf8"):
         read("hh", tmp_path / "other.jsonl")
     (tmp_path / "one.jsonl").write_text(json.dumps(yelp_rows()[0]), "utf-8")
-    with pytest.raises(InputError, match=r"has the texts of one client \(a user\) only"):
+    with refuses("texts-of-one-client"):
         read("yelp", tmp_path / "one.jsonl")
     (tmp_path / "empty.csv").write_text("", "utf-8")
-    with pytest.raises(InputError, match="is empty"):
+    with refuses("empty-place"):
         read("banking77", tmp_path / "empty.csv")
 
 

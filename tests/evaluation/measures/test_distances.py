@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from fedtext.evaluation.distribution import HeldOut, median_distance_to_medoid, mmd_squared, unbiased_mean_gap
 from fedtext.evaluation.measures.distances import DISTANCES, FID, MEDIAN_DISTANCE, compared, stddev_of
 from tests.evaluation.examples import HELD_OUT, cloud
+from tests.refusals import refuses
 
 REFERENCE = HeldOut.of(HELD_OUT, smallest_set=100)
 
@@ -27,7 +27,7 @@ def test_only_the_distances_that_are_asked_for_are_taken() -> None:
 
 
 def test_too_few_texts_for_the_size_are_refused() -> None:
-    with pytest.raises(ValueError, match="smallest_set to 99"):
+    with refuses("smaller-than-smallest-set", parameter="smallest_set"):
         compared(REFERENCE, cloud(99, 3), [FID])
 
 

@@ -15,6 +15,7 @@ from fedtext.evaluation.measures.texts import (
     repeated_share,
 )
 from tests.evaluation.examples import card
+from tests.refusals import refuses
 
 TEXTS = st.lists(st.text(alphabet="ab ", max_size=12), max_size=8)
 
@@ -73,7 +74,7 @@ def test_the_order_makes_no_difference(texts: list[str], random) -> None:
 
 
 def test_no_text_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one"):
+    with refuses("no-texts-to-compare"):
         repeated_share([])
 
 
@@ -95,5 +96,5 @@ def test_it_is_found_by_its_name() -> None:
 
 
 def test_no_text_is_refused_illegible_texts() -> None:
-    with pytest.raises(ValueError, match="at least one"):
+    with refuses("no-texts-to-read"):
         illegible_share([])

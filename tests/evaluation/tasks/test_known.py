@@ -34,9 +34,9 @@ def test_its_measures_are_known_and_stand_in_its_document(task: DownstreamTask) 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_nothing_is_measured_by_default(task: DownstreamTask) -> None:
     settings = task.parameters.model_validate(deep_value(parameters(), task.group))
-    for priced in (False, True):
-        assert not settings.is_measured(conf_base(Task), priced=priced)
-        settings.validate_settings(conf_base(Task), priced=priced)
+    for dp in (False, True):
+        assert not settings.is_measured(conf_base(Task), dp=dp)
+        settings.validate_settings(conf_base(Task), dp=dp)
 
 
 def test_a_scorecard_has_a_place_for_each() -> None:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import logging
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,10 +20,12 @@ from fedtext.models.endpoint import KEY, Endpoint, EndpointError, _described
 from fedtext.models.generator import Framing, Generator, TrainableGenerator
 from fedtext.models.language_model import Tokenizer
 from fedtext.params.generation import Sampler
+from fedtext.system.finished_pieces import keeping_pieces
 from fedtext.wiring.guard.side_effects import watched
-from fedtext.wiring.guard.watch import SideEffectRefusedError, Watch
+from fedtext.wiring.guard.watch import Watch
 from tests.openai_server import Served, serving, written
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 SAMPLER = conf_base(Sampler, temperature=0.7, top_p=0.9, min_p=0.0, max_new_tokens=12)
 PROMPTS = ["a list", "a value", "an error"]
@@ -110,12 +116,12 @@ def test_a_busy_server_is_asked_again_when_it_says_so(monkeypatch: pytest.Monkey
 
 def test_a_server_that_stays_busy_or_broken_is_an_error_after_all_attempts() -> None:
     with serving(Served(faults=[(500, {})] * 3)) as served:
-        with pytest.raises(EndpointError, match=r"endpoint 'tiny' at http.* answers with an error: .*fault 500"):
+        with refuses("endpoint-answers-with-error"):
             write(generator(served, concurrency=1, attempts=3))
         assert len(served.asked) == 3
     with (
         serving(Served(faults=[(429, {"Retry-After": "0"})] * 2)) as served,
-        pytest.raises(EndpointError, match="still busy"),
+        refuses("endpoint-busy"),
     ):
         write(generator(served, concurrency=1, attempts=2))
 
@@ -123,28 +129,44 @@ def test_a_server_that_stays_busy_or_broken_is_an_error_after_all_attempts() -> 
 def test_a_slow_answer_says_what_was_waited_for() -> None:
     with (
         serving(Served(delay=1.0)) as served,
-        pytest.raises(EndpointError, match=r"did not answer within 0\.1 s: raise its"),
+        refuses("endpoint-too-slow", value=0.1),
     ):
         write(generator(served, timeout=0.1, attempts=2, concurrency=1))
 
 
+def test_a_server_that_drips_bytes_is_not_waited_for() -> None:
+    """Each byte comes in time, the whole answer does not: it would take ten seconds at least."""
+    began = time.monotonic()
+    with (
+        serving(Served(drip=0.02)) as served,
+        refuses("endpoint-too-slow", value=0.5),
+    ):
+        write(generator(served, timeout=0.5, attempts=2, concurrency=3))
+    assert time.monotonic() - began < 5
+
+
+def test_an_answer_that_comes_in_pieces_in_time_is_one_answer() -> None:
+    with serving(Served(drip=0.0005)) as served:
+        assert len(write(generator(served, timeout=20.0))) == 3
+
+
 def test_a_server_without_completions_names_the_other_form() -> None:
     with serving(Served(routes=("/v1/chat/completions",))) as served:
-        with pytest.raises(EndpointError, match=r"knows no such request .*set generation\.prompt to chat"):
+        with refuses("request-unknown", parameter="generation.prompt"):
             write(generator(served))
         assert write(generator(served), chat=True)
 
 
 def test_nobody_there_is_said_with_the_address() -> None:
     nobody = Endpoint("http://127.0.0.1:9/v1", "tiny", attempts=1)
-    with pytest.raises(EndpointError, match=r"'tiny' at http://127\.0\.0\.1:9/v1 cannot be reached .*start the server"):
+    with refuses("endpoint-unreachable"):
         nobody.check()
 
 
 def test_an_unknown_model_is_told_with_those_there_are() -> None:
     with serving(Served(models=("tiny", "large"))) as served:
         Endpoint(served.url, "large").check()
-        with pytest.raises(EndpointError, match="no model of that name there, but large, tiny: choose one"):
+        with refuses("unknown-model"):
             Endpoint(served.url, "huge").check()
 
 
@@ -153,10 +175,10 @@ def test_the_key_comes_from_the_environment_and_shows_nowhere(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     with serving(Served(key="right-key-1234")) as served:
-        with pytest.raises(EndpointError, match=f"refuses requests without a key in {KEY}: export {KEY}=KEY"):
+        with refuses("key-refused", parameter=KEY):
             Endpoint(served.url, "tiny").check()
         monkeypatch.setenv(KEY, "wrong-key-1234")
-        with pytest.raises(EndpointError, match=f"refuses the key in {KEY}") as wrong:
+        with refuses("key-refused", parameter=KEY) as wrong:
             write(generator(served))
         assert "wrong-key-1234" not in str(wrong.value)
         monkeypatch.setenv("OWN_KEY", "right-key-1234")
@@ -177,16 +199,16 @@ def test_what_the_server_says_with_the_key_in_it_is_shown_without() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "code"),
     [
-        ("endpoint:m", "is written endpoint:MODEL@http"),
-        ("endpoint:m@ftp://host/v1", "is written endpoint:MODEL@http"),
-        ("endpoint:m@http://user:secret@host/v1", "holds more than a place"),
-        ("endpoint:m@http://host/v1?key=secret", "holds more than a place"),
+        ("endpoint:m", "not-an-endpoint"),
+        ("endpoint:m@ftp://host/v1", "not-an-endpoint"),
+        ("endpoint:m@http://user:secret@host/v1", "address-holds-a-key"),
+        ("endpoint:m@http://host/v1?key=secret", "address-holds-a-key"),
     ],
 )
-def test_a_source_that_names_no_endpoint_is_refused_without_showing_a_secret(source: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said) as refused:
+def test_a_source_that_names_no_endpoint_is_refused_without_showing_a_secret(source: str, code: str) -> None:
+    with refuses(code) as refused:
         Endpoint.of(source)
     assert "secret" not in str(refused.value)
 
@@ -202,10 +224,7 @@ def test_a_node_that_reads_private_data_cannot_ask_an_endpoint(tmp_path: Path) -
     with serving(Served()) as served:
         with (
             watched(watch),
-            pytest.raises(
-                SideEffectRefusedError,
-                match=r"node 'variations' (looks up a host|connects to a server) while it reads private data",
-            ),
+            refuses("side-effect", value="node 'variations'"),
         ):
             write(generator(served))
         assert served.asked == []
@@ -244,7 +263,7 @@ def test_what_a_model_says_to_itself_is_no_part_of_a_text(chat: bool) -> None:
 def test_a_model_that_only_reasons_is_named_with_the_remedy() -> None:
     with (
         serving(Served(form="<think>The user wants {}")) as served,
-        pytest.raises(EndpointError, match=r"'tiny' at .* reasons and does not answer within max_new_tokens \(12\)"),
+        refuses("endpoint-reasons-too-long", value=12),
     ):
         write(generator(served), chat=True)
 
@@ -270,12 +289,12 @@ def test_an_answer_of_another_form_is_one_sentence(raw: tuple[str, bytes], chat:
 
 @pytest.mark.parametrize("raw", [PAGE, CUT, NULL, A_LIST, ("application/json", b'{"data": ["tiny"]}')])
 def test_a_list_of_models_of_another_form_is_one_sentence(raw: tuple[str, bytes]) -> None:
-    with serving(Served(raw_models=raw)) as served, pytest.raises(EndpointError, match="what came back is"):
+    with serving(Served(raw_models=raw)) as served, refuses("not-of-the-api"):
         Endpoint(served.url, "tiny").check()
 
 
 def test_an_endless_answer_names_the_limit_that_the_server_ignores() -> None:
-    with serving(Served(form="{}" + "x " * 5000)) as served, pytest.raises(EndpointError, match="ignores max_tokens"):
+    with serving(Served(form="{}" + "x " * 5000)) as served, refuses("endpoint-ignores-max-tokens"):
         write(generator(served))
 
 
@@ -283,3 +302,38 @@ def test_null_for_an_answer_s_words_is_an_empty_text() -> None:
     raw = ("application/json", b'{"id": "x", "choices": [{"index": 0, "message": {"role": "a", "content": null}}]}')
     with serving(Served(raw=raw)) as served:
         assert write(generator(served), responses=1, chat=True) == [[""], [""], [""]]
+
+
+MANY = [f"request {number}" for number in range(12)]
+KILLED = """
+import sys
+from pathlib import Path
+from fedtext.system.finished_pieces import keeping_pieces
+from tests.generation.generators.test_endpoint import answered
+
+with keeping_pieces(Path(sys.argv[1])):
+    answered(sys.argv[2])
+"""
+
+
+def answered(url: str) -> list[list[str]]:
+    asked = EndpointGenerator(Endpoint(url, "tiny", concurrency=1), Tokenizer("bundled:generator"))
+    return asked.write(MANY, framing=Framing(), responses=2, sampler=SAMPLER, seed=5, label="texts")
+
+
+def test_after_kill_9_no_answered_request_is_sent_again(tmp_path: Path) -> None:
+    """Answers are paid for: of twelve requests, the one that was under way is sent twice, and no other."""
+    with serving(Served(delay=0.1)) as served:
+        run = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path / "pieces"), served.url])
+        until = time.monotonic() + 300
+        while len(served.asked) < 6 and time.monotonic() < until:
+            time.sleep(0.01)
+        run.send_signal(signal.SIGKILL)
+        assert run.wait() == -signal.SIGKILL
+        before = len(served.asked)
+        assert 6 <= before < len(MANY)
+        with keeping_pieces(tmp_path / "pieces"):
+            texts = answered(served.url)
+        assert len(served.asked) <= len(MANY) + 1
+        assert {body["prompt"] for _, body, _ in served.asked} == set(MANY)
+        assert texts == answered(served.url)

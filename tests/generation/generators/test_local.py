@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fedtext.generation.decoding import decode
+from fedtext.generation.generators import local
 from fedtext.generation.generators.local import LocalGenerator, sample_responses
 from fedtext.models.generator import Framing, Generator, TrainableGenerator
 from fedtext.models.language_model import LanguageModel, Tokenizer
 from fedtext.params.generation import Sampler
+from fedtext.system.finished_pieces import keeping_pieces
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 TEMPLATE = (
     "{{ bos_token }}{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}{% endfor %}"
@@ -74,9 +82,7 @@ def test_messages_go_into_the_model_s_own_template_once_begun(talking: LocalGene
 
 
 def test_a_model_without_a_template_is_refused_in_one_sentence(directory: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"has no chat template.*generation\.prompt=list.*models\.generator=smollm2"
-    ) as refused:
+    with refuses("no-chat-template") as refused:
         write(LocalGenerator(str(directory)), framing=CHAT)
     assert "\n" not in str(refused.value)
 
@@ -85,3 +91,59 @@ def test_lengths_are_counted_in_the_named_tokenizer_s_tokens(directory: Path) ->
     text = "returns the value of an error"
     own, other = LocalGenerator(str(directory)), LocalGenerator(str(directory), measure=Tokenizer("bundled:generator"))
     assert len(own.length_tokenizer()(text)["input_ids"]) != len(other.length_tokenizer()(text)["input_ids"])
+
+
+PROMPTS = [f"{word} a list" for word in ("return", "read", "call", "raise", "find", "make", "sort", "take")]
+KILLED = """
+import sys
+from pathlib import Path
+from fedtext.generation.generators import local
+from fedtext.system.finished_pieces import keeping_pieces
+from tests.generation.generators.test_local import eight_batches
+
+decode = local.decode
+
+def slow(*args, **kwargs):
+    import time
+    time.sleep(1.0)
+    return decode(*args, **kwargs)
+
+local.decode = slow
+with keeping_pieces(Path(sys.argv[1])):
+    eight_batches(sys.argv[2])
+"""
+
+
+def eight_batches(directory: str) -> list[list[str]]:
+    sampler = conf_base(Sampler, max_new_tokens=6, batch_size=2)
+    return LocalGenerator(directory).write(PROMPTS, framing=PLAIN, responses=2, sampler=sampler, seed=3, label="texts")
+
+
+def test_after_kill_9_the_batches_under_way_are_decoded_again_and_no_other(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, decoded = eight_batches(str(directory)), []
+    pieces = tmp_path / "pieces"
+    run = subprocess.Popen([sys.executable, "-c", KILLED, str(pieces), str(directory)])
+    until = time.monotonic() + 300
+
+    def kept() -> int:
+        return sum(file.read_bytes().count(b"\n") for file in pieces.glob("*.jsonl"))
+
+    while kept() < 3 and time.monotonic() < until:
+        time.sleep(0.01)
+    run.send_signal(signal.SIGKILL)
+    assert run.wait() == -signal.SIGKILL
+    before = kept()
+    assert 3 <= before < len(PROMPTS)
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        decoded.append(1)
+        return decode(*args, **kwargs)
+
+    monkeypatch.setattr(local, "decode", noted)
+    with keeping_pieces(pieces):
+        assert eight_batches(str(directory)) == whole
+        assert len(decoded) == len(PROMPTS) - before
+        assert eight_batches(str(directory)) == whole
+        assert len(decoded) == len(PROMPTS) - before

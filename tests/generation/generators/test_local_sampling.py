@@ -10,6 +10,7 @@ from fedtext.generation.prompt_forms import SAMPLE_MARKER, SampleList
 from fedtext.models.language_model import LanguageModel, bundled
 from fedtext.params.generation import Sampler
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 PROMPTS = ["a list of public", "the value", "raises an error when nothing else is left or that was given"]
 SAMPLER = conf_base(Sampler, max_new_tokens=24)
@@ -111,9 +112,9 @@ def test_no_prompts_no_responses(llama, tokenizer):
 
 
 def test_impossible_requests_name_the_prompt_and_the_numbers(llama, tokenizer):
-    with pytest.raises(ValueError, match="0 responses"):
+    with refuses("too-few-responses-asked", value=0):
         sample(llama, tokenizer, responses=0)
-    with pytest.raises(ValueError, match=r"prompt 1 has \d+ tokens; with 24 new ones .* 128"):
+    with refuses("prompt-too-long", value=1):
         sample(llama, tokenizer, ["fine", "public " * 120])
     tokenizer_without_start = type(tokenizer)(
         tokenizer_object=__import__("tokenizers").Tokenizer.from_str(
@@ -121,7 +122,7 @@ def test_impossible_requests_name_the_prompt_and_the_numbers(llama, tokenizer):
         )
     )
     tokenizer_without_start.backend_tokenizer.post_processor = None
-    with pytest.raises(ValueError, match="prompt 0 is empty"):
+    with refuses("empty-prompt", value=0):
         sample(llama, tokenizer_without_start, [""])
 
 

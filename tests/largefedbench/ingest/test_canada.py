@@ -11,8 +11,9 @@ import pytest
 import respx
 
 from fedtext.largefedbench.ingest import canada
-from fedtext.largefedbench.ingest.errors import UnsteadyWindowError, UnusableAnswerError
+from fedtext.largefedbench.ingest.errors import UnusableAnswerError
 from tests.largefedbench.ingest import shapes
+from tests.refusals import refuses
 
 Pull = Callable[..., dict[str, Any]]
 LISTING = "https://api.openparliament.ca/debates/"
@@ -63,7 +64,7 @@ def test_a_second_sitting_under_one_number(respx_mock: respx.MockRouter, pull_we
 
 @pytest.mark.parametrize("number", ["12-34", "B", "", None, "128-BC"])
 def test_another_number_is_no_sitting(number: object) -> None:
-    with pytest.raises(UnusableAnswerError, match="not one such as 128 or 128-B"):
+    with refuses("canada-sitting-number"):
         canada.sitting_number(number)
 
 
@@ -96,16 +97,24 @@ def test_the_list_has_pages(respx_mock: respx.MockRouter, pull_week: Pull, tmp_p
     assert done(tmp_path)["expected"] == 2
 
 
-@pytest.mark.parametrize("link", ["/debates/?offset=1", "https://evil.example/debates/"])
-def test_a_list_that_goes_round_or_away_is_refused(respx_mock: respx.MockRouter, pull_week: Pull, link: str) -> None:
+@pytest.mark.parametrize(
+    ("link", "code"),
+    [
+        ("/debates/?offset=1", "canada-listing-in-a-circle"),
+        ("https://evil.example/debates/", "next-link-leads-away"),
+    ],
+)
+def test_a_list_that_goes_round_or_away_is_refused(
+    respx_mock: respx.MockRouter, pull_week: Pull, link: str, code: str
+) -> None:
     respx_mock.get(LISTING).mock(return_value=ok(shapes.sittings([("2024-03-18", "1")], link)))
-    with pytest.raises(UnusableAnswerError, match="leads"):
+    with refuses(code):
         pull_week("ca", ca=CA)
 
 
 def test_a_list_of_other_days_is_refused(respx_mock: respx.MockRouter, pull_week: Pull) -> None:
     respx_mock.get(LISTING).mock(return_value=ok(shapes.sittings([("2013-02-15", "213")])))
-    with pytest.raises(UnsteadyWindowError, match="lists 2013-02-15"):
+    with refuses("canada-sitting-outside-week", value="2013-02-15"):
         pull_week("ca", ca=CA)
 
 
@@ -128,6 +137,7 @@ def test_a_bad_list_is_asked_for_again(
 def test_a_bad_sitting_is_refused(respx_mock: respx.MockRouter, pull_week: Pull, body: bytes) -> None:
     respx_mock.get(LISTING).mock(return_value=ok(shapes.sittings([("2024-03-18", "291")])))
     route = serve_sitting(respx_mock, 291, ok(body))
-    with pytest.raises(UnusableAnswerError, match=r"HAN291-E\.XML: not a page of <Hansard>"):
+    with pytest.raises(UnusableAnswerError) as caught:
         pull_week("ca", ca=CA)
+    assert "HAN291-E.XML" in str(caught.value)
     assert route.call_count == 3

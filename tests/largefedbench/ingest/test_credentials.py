@@ -10,13 +10,14 @@ import pytest
 import respx
 
 from fedtext.largefedbench.ingest import credentials
-from fedtext.largefedbench.ingest.errors import IngestError, RefusedError
+from fedtext.largefedbench.ingest.errors import IngestError
 from fedtext.largefedbench.ingest.pull import pull
 from fedtext.params.ingest import Ingest
 from tests.largefedbench.ingest import shapes
 from tests.largefedbench.ingest.conftest import CONTACT
 from tests.largefedbench.ingest.local_server import local_sources, parameters
 from tests.parameters import conf_base
+from tests.refusals import refuses
 
 SECRETS = {
     "FEDTEXT_CONTACT": CONTACT, "GOVINFO_API_KEY": "govinfo-0a1b2c", "NCBI_API_KEY": "ncbi-3d4e5f",
@@ -90,12 +91,12 @@ def test_the_content_server_never_sees_the_key(respx_mock: respx.MockRouter, pul
 
 @pytest.mark.parametrize("value", ["", "  ", "a\nb", "é@example.org"])
 def test_the_contact_is_one_plain_line(value: str) -> None:
-    with pytest.raises(RefusedError, match="FEDTEXT_CONTACT is not"):
+    with refuses("contact-not-set", parameter="FEDTEXT_CONTACT"):
         credentials.contact({"FEDTEXT_CONTACT": value})
 
 
 def test_a_missing_key_is_named() -> None:
-    with pytest.raises(RefusedError, match="us needs a key: set GOVINFO_API_KEY in the environment"):
+    with refuses("key-not-set", parameter="GOVINFO_API_KEY"):
         credentials.required({}, credentials.GOVINFO_KEY, "us")
 
 

@@ -13,6 +13,7 @@ import respx
 from fedtext.largefedbench.ingest.errors import UnusableAnswerError
 from fedtext.largefedbench.ingest.uk import read_listing
 from tests.largefedbench.ingest import shapes
+from tests.refusals import refuses
 
 Pull = Callable[..., dict[str, Any]]
 BASE = "https://www.theyworkforyou.com/pwdata/scrapedxml"
@@ -87,13 +88,14 @@ def test_every_chamber_has_its_directory_and_one_listing(
 @pytest.mark.parametrize("body", [shapes.HTML_ERROR, shapes.bomb("publicwhip"), shapes.uk_day("2024-03-18")[:-9], b""])
 def test_a_bad_day_is_refused(respx_mock: respx.MockRouter, pull_week: Pull, tmp_path: Path, body: bytes) -> None:
     serve(respx_mock, "debates", {"debates2024-03-18a.xml": httpx.Response(200, content=body)})
-    with pytest.raises(UnusableAnswerError, match=r"debates2024-03-18a\.xml: not a page of <publicwhip>"):
+    with pytest.raises(UnusableAnswerError) as caught:
         pull_week("uk", uk=UK)
+    assert "debates2024-03-18a.xml" in str(caught.value)
     assert not window(tmp_path).exists()
 
 
 def test_an_error_page_is_no_empty_listing() -> None:
-    with pytest.raises(UnusableAnswerError, match="lists no debates"):
+    with refuses("uk-listing-empty", value="debates"):
         read_listing("debates", shapes.HTML_ERROR)
 
 

@@ -2,7 +2,7 @@
 
 `code` defines functions and a list NODES (and OTHER, of a second pipeline); `catalog` and `params` come on top of the
 toy project's. `said` is what refuses the run; None where it goes through and nothing is told. `seen` is false where
-something is told and nothing here sees it.
+something is told and nothing here sees it. `needs` is a package without which the leak cannot be planted.
 """
 
 from __future__ import annotations
@@ -97,6 +97,7 @@ class Planted:
     catalog: str = ""
     seen: bool = True
     params: dict[str, Any] = field(default_factory=dict)
+    needs: str | None = None
 
     def plant(self, toy: ToyProject) -> None:
         """Writes it into a copy of the toy project."""
@@ -620,6 +621,56 @@ BESIDE = {
     ),
 }
 
+# In the workers of a run's engine.
+WRITE = """
+    from fedtext.system.engine import current
+
+
+    def write(text: str) -> None:
+        open("copy.txt", "w").write(text)
+
+
+    def write_parquet(text: str) -> None:
+        pd.DataFrame({"text": [text]}).to_parquet("copy.parquet")
+
+
+    def write_later(text: str) -> None:
+        import threading
+
+        threading.Timer(2, write, [text]).start()
+"""
+A_FILE = r"node 'leak' writes a file in \S+ itself while it reads private data"
+
+
+def _on(name: str) -> dict[str, Any]:
+    return {"engine": {"name": name, "workers": 1}}
+
+
+WORKERS = {
+    "a file written by a worker of the engine": Planted(
+        _a_node_that("list(current().map(write, [text]))", dedent(WRITE)), A_FILE, params=_on("processes")
+    ),
+    "a table written as Parquet by a worker": Planted(
+        _a_node_that("list(current().map(write_parquet, [text]))", dedent(WRITE)),
+        LEFT.format("copy.parquet"),
+        params=_on("processes"),
+    ),
+    "a timer in a worker": Planted(
+        _a_node_that("list(current().map(write_later, [text]))", dedent(WRITE)),
+        "node 'leak' leaves a thread running, after it has read private data",
+        params=_on("processes"),
+    ),
+    "a file written by a worker of Ray": Planted(
+        _a_node_that("list(current().map(write, [text]))", dedent(WRITE)), A_FILE, params=_on("ray"), needs="ray"
+    ),
+    "work handed to Ray past the engine": Planted(
+        _a_node_that("import ray; ray.get(ray.remote(write).remote(text))", dedent(WRITE)),
+        "node 'leak' hands work to Ray while it reads private data",
+        params=_on("ray"),
+        needs="ray",
+    ),
+}
+
 # Standard streams.
 SHOWN = r"node 'leak' writes to standard output past Python's own stream while it reads private data"
 STREAMS = {
@@ -781,5 +832,5 @@ UNSEEN = {
         seen=False,
     ),
 }
-FURTHER = NATIVE | MOVED | BESIDE | STREAMS | UNSEEN
+FURTHER = NATIVE | MOVED | BESIDE | WORKERS | STREAMS | UNSEEN
 RUN |= FURTHER

@@ -45,7 +45,8 @@ class Candidates:
         kept = kept[kept.any(axis=1)]
         if not len(kept):
             raise InputError(
-                "no prompt has two different answers: raise dpprefsyn.answers, sampler.max_new_tokens or temperature"
+                "no prompt has two different answers: raise dpprefsyn.answers, sampler.max_new_tokens or temperature",
+                code="no-different-answers",
             )
         return np.asarray(kept, dtype=np.float64)
 
@@ -71,7 +72,10 @@ class Candidates:
         rows = self.middles[self.middles.any(axis=1)]
         if len(rows) < count:
             raise InputError(
-                f"dpprefsyn.heads is {count}, but {len(rows)} public prompts have an answer: ask for fewer"
+                f"dpprefsyn.heads is {count}, but {len(rows)} public prompts have an answer: ask for fewer",
+                code="more-heads-than-prompts",
+                parameter="dpprefsyn.heads",
+                value=count,
             )
         centres = rows[stream(seed, "topics").choice(len(rows), count, replace=False)]
         for _ in range(TOPIC_STEPS):

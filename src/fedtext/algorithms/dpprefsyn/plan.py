@@ -65,7 +65,10 @@ class Plan:
         if len(kinds) > 1 and privacy.sampling != "full":
             raise InputError(
                 f"privacy.sampling is {privacy.sampling} and {' and '.join(kinds)} share the budget as Gaussians "
-                "without sampling compose: set privacy.sampling to full, or dpprefsyn.form to single"
+                "without sampling compose: set privacy.sampling to full, or dpprefsyn.form to single",
+                code="shared-budget-with-sampling",
+                parameter="privacy.sampling",
+                value=privacy.sampling,
             )
         return cls(kinds, _multipliers(kinds, privacy, population))
 
@@ -96,7 +99,11 @@ def planned_kinds(params: Dpprefsyn, population: int, embedding_dim: int) -> dic
     part = embedding_dim if params.projection == "none" else params.dimensions
     if part > embedding_dim:
         raise InputError(
-            f"dpprefsyn.dimensions is {part}, but an embedding has {embedding_dim}: ask for no more, or projection none"
+            f"dpprefsyn.dimensions is {part}, but an embedding has {embedding_dim}: ask for no more, or "
+            "projection none",
+            code="more-dimensions-than-embedding",
+            parameter="dpprefsyn.dimensions",
+            value=part,
         )
     kinds = {}
     if params.projection == "private":
@@ -119,7 +126,11 @@ def planned_ledger(population: int, params: Dpprefsyn, privacy: Privacy, *, embe
         ValueError: the declaration is invalid for this population, or a batch is larger than it.
     """
     if population < 2:
-        raise InputError(f"{population} {privacy.unit} to learn from: nobody to hide among; give pairs of more")
+        raise InputError(
+            f"{population} {privacy.unit} to learn from: nobody to hide among; give pairs of more",
+            code="too-few-units",
+            value=population,
+        )
     plan = Plan.of(params, privacy, population, embedding_dim)
     ledger = opened_ledger(plan.queries(), privacy, population)
     return ledger.model_copy(update={"planned_unaccounted": params.form == "published"})

@@ -29,9 +29,10 @@ from fedtext.algorithms.dpprefsyn.scorer import Scorer
 from fedtext.embedding.exact_product import exact_product
 from fedtext.embedding.similarity import nearest, unit_length
 from fedtext.federation.mechanism import summed_stddev
+from fedtext.federation.messages import BlocksOf
 from fedtext.federation.noisy_steps import NoisyStep, release_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.federation.secure_sum import BlocksOf, release_noisy_sum
+from fedtext.federation.secure_sum import release_noisy_sum
 from fedtext.federation.units import Block, digest
 from fedtext.params.dpprefsyn import Dpprefsyn, HeadTraining
 from fedtext.privacy.budget_guard import current

@@ -72,7 +72,11 @@ class Scorer:
         wide = rows.astype(np.float64)
         width = self.heads.shape[1] if self.directions is None else len(self.directions)
         if wide.shape[1] != width:
-            raise InputError(f"rows of {wide.shape[1]} numbers for a scorer of {width}: embed them with its encoder")
+            raise InputError(
+                f"rows of {wide.shape[1]} numbers for a scorer of {width}: embed them with its encoder",
+                code="rows-do-not-fit-scorer",
+                value=wide.shape[1],
+            )
         parts = wide if self.directions is None else wide @ self.directions
         return np.asarray(parts @ self.heads.T)
 
@@ -91,7 +95,9 @@ class Scorer:
             ValueError: the heads do not belong to topics.
         """
         if self.topics is None:
-            raise InputError("the scorer's heads are not those of topics: draw heads from the mixture")
+            raise InputError(
+                "the scorer's heads are not those of topics: draw heads from the mixture", code="heads-without-topics"
+            )
         return nearest(middles.astype(np.float32), self.topics.astype(np.float32))[0]
 
 

@@ -82,7 +82,11 @@ def large_gaps(gaps: Float[np.ndarray, " pair"], rule: Gap) -> Bool[np.ndarray, 
             f"the widest of {len(gaps)} is {gaps.max():.3g}" if len(gaps) else "no prompt has two different answers"
         )
         raise InputError(
-            f"no pair is {least:g} apart, {widest}: lower dpprefsyn.gap.value, or raise prompts, answers or temperature"
+            f"no pair is {least:g} apart, {widest}: lower dpprefsyn.gap.value, or raise prompts, answers or "
+            "temperature",
+            code="no-pair-far-enough-apart",
+            parameter="dpprefsyn.gap.value",
+            value=least,
         )
     return np.asarray(kept)
 

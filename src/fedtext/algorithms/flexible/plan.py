@@ -90,7 +90,10 @@ def planned_ledger(parties: Parties, params: Flexible, privacy: Privacy, *, dim:
     if privacy.adjacency == "add_remove":
         raise InputError(
             "privacy.adjacency is add_remove, but how many units a silo holds is public: declare zero_out or "
-            "replace_one"
+            "replace_one",
+            code="adjacency-hides-public-counts",
+            parameter="privacy.adjacency",
+            value="add_remove",
         )
     population = sum(party.population for party in parties)
     _warn_of_delta(privacy, population)
@@ -117,7 +120,10 @@ def _dp_sgd_multiplier(params: Flexible, privacy: Privacy, party: Party) -> floa
     if training.batch_size > held:
         raise InputError(
             f"flexible.training.batch_size is {training.batch_size}, but {party} holds {held} {privacy.unit}s: lower "
-            "it, or let larger silos train (silos.strong)"
+            "it, or let larger silos train (silos.strong)",
+            code="batch-above-silo",
+            parameter="flexible.training.batch_size",
+            value=training.batch_size,
         )
     within = within_party(privacy.model_copy(update={"epsilon": party.epsilon}))
     if _as_published(privacy):
@@ -167,7 +173,10 @@ def _rest(params: Flexible, privacy: Privacy) -> float:
     if params.profile_epsilon >= privacy.epsilon:
         raise InputError(
             f"flexible.profile_epsilon is {params.profile_epsilon:g} of privacy.epsilon {privacy.epsilon:g}: nothing "
-            "is left for training and votes; lower it"
+            "is left for training and votes; lower it",
+            code="profile-takes-all",
+            parameter="flexible.profile_epsilon",
+            value=params.profile_epsilon,
         )
     return privacy.epsilon - params.profile_epsilon
 

@@ -83,7 +83,7 @@ def federated_averaging(
 def local_difference(
     ask: NoisyStep, gradients_at: GradientsAt, common: Weights, params: SiloTraining
 ) -> Float[np.ndarray, " dim"]:
-    """Compute what one silo's local steps add to the common weights: all that the server receives in a round."""
+    """Compute what one silo's local steps add to the common weights: all that it sends to the server in a round."""
     own = new_server(common, params.optimizer)
     for _ in range(params.local_steps):
         weights = own["weights"]

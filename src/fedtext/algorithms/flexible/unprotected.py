@@ -11,9 +11,9 @@ from fedtext.algorithms.flexible.plan import DP_SGD, MEANS, PROFILE, VOTES
 from fedtext.algorithms.flexible.profile import Counts, code_counts
 from fedtext.algorithms.flexible.selection import ballot
 from fedtext.algorithms.flexible.training import GradientsAt, Weights, federated_averaging
+from fedtext.federation.messages import BlocksOf
 from fedtext.federation.noisy_steps import NoisyStep
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.federation.secure_sum import BlocksOf
 from fedtext.federation.units import Block, unit_codes
 from fedtext.params.flexible import Flexible
 from fedtext.privacy.budget_guard import current

@@ -36,7 +36,9 @@ def public_texts(public: pd.DataFrame, evolution: Pe) -> pd.DataFrame:
         ValueError: there is no public text.
     """
     if public.empty:
-        raise InputError("no public text to begin with: add public samples, or set pe.form to aug_pe")
+        raise InputError(
+            "no public text to begin with: add public samples, or set pe.form to aug_pe", code="no-public-text"
+        )
     rng = stream(evolution.seed, "start")
     size = evolution.population
     rows = np.concatenate([rng.permutation(len(public)) for _ in range(-(-size // len(public)))])[:size]
@@ -132,7 +134,8 @@ def next_population(survivors: pd.DataFrame, varied: pd.DataFrame, evolution: Pe
     if candidates.empty:
         raise InputError(
             f"none of the {len(varied)} variations holds a text that can be used: look at what the generator writes, "
-            "set pe.sampler.legible_only=false if that drops them, or take another generator"
+            "set pe.sampler.legible_only=false if that drops them, or take another generator",
+            code="no-usable-variation",
         )
     return candidates
 

@@ -70,7 +70,10 @@ def select_survivors(
         ValueError: a class has no candidate, or a vote is NaN or infinite.
     """
     if not np.isfinite(histogram).all():
-        raise InputError(f"the histogram of round {round_number} holds NaN or infinite votes: check the embeddings")
+        raise InputError(
+            f"the histogram of round {round_number} holds NaN or infinite votes: check the embeddings",
+            code="votes-not-finite",
+        )
     rng = stream(evolution.seed, "survivors", round_number)
     classes = evolution.classes
     kept = []
@@ -79,7 +82,8 @@ def select_survivors(
         if not len(own):
             raise InputError(
                 f"no candidate {'of class ' + label if label else 'at all'} is written in round {round_number}: "
-                "raise pe.population, or look at what the generator writes"
+                "raise pe.population, or look at what the generator writes",
+                code="no-candidate",
             )
         count = evolution.survivors // len(classes) + (c < evolution.survivors % len(classes))
         kept.append(own[_chosen(histogram[own], evolution.threshold * noise_stddev, count, evolution.selection, rng)])

@@ -48,7 +48,10 @@ def votes_query(wasp: Wasp, privacy: Privacy, population: int, round_number: int
     if round_number not in vote_rounds(wasp):
         raise InputError(
             f"no vote is cast in round {round_number} of {wasp.rounds}: nothing would be made of the last one; raise "
-            "wasp.rounds if there is to be another round"
+            "wasp.rounds if there is to be another round",
+            code="last-round-without-vote",
+            parameter="wasp.rounds",
+            value=wasp.rounds,
         )
     texts = wasp.texts_until(round_number)
     share = 1 - SUMS_SHARE if wasp.model_sums else 1.0
@@ -114,7 +117,10 @@ def planned_ledger(population: int, wasp: Wasp, privacy: Privacy, *, models: int
     if wasp.model_sums and privacy.sampling != "full":
         raise InputError(
             f"wasp.model_sums is true and privacy.sampling {privacy.sampling}: the budget is shared out as Gaussians "
-            "without sampling compose; set one of the two to false or full"
+            "without sampling compose; set one of the two to false or full",
+            code="model-sums-with-sampling",
+            parameter="wasp.model_sums",
+            value=True,
         )
     queries = planned_queries(wasp, privacy, population, models=models, embedding_dim=embedding_dim)
     ledger = opened_ledger(queries, privacy, population)

@@ -77,6 +77,7 @@ def gathered(before: pd.DataFrame, new: Sequence[pd.DataFrame]) -> pd.DataFrame:
     if len(found) and not (found["text"] != "").any():
         raise InputError(
             f"none of {', '.join(sorted(found['model'].unique()))} has written a text: name models in "
-            "models.plms that do, or let wasp.sampler keep more (legible_only, max_new_tokens)"
+            "models.plms that do, or let wasp.sampler keep more (legible_only, max_new_tokens)",
+            code="no-model-has-written",
         )
     return found

@@ -1,7 +1,7 @@
 """Published data sets that are read from local files in their original format: facts about each of them.
 
 Pages, errors and reports take these facts from here. Every data set becomes the project's records. The types that
-readers of published formats return, and the error for a file of another format, are here too.
+readers of published formats (`readers.py`) return, and the error for a file of another format, are here too.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def text_of(holder: object, name: str, where: str) -> str:
     """Return the text `holder[name]`; FormError if there is none. `where` is the place in the file."""
     value = value_of(holder, name, where)
     if not isinstance(value, str) or not value.strip():
-        raise FormError(f"{where}: '{name}' is not text, or empty")
+        raise FormError(f"{where}: '{name}' is not text, or empty", code="not-text")
     return value
 
 
@@ -153,14 +153,14 @@ def list_of(holder: object, name: str, where: str) -> list[Any]:
     """Return the list `holder[name]`; FormError if there is none."""
     value = value_of(holder, name, where)
     if not isinstance(value, list):
-        raise FormError(f"{where}: '{name}' is not a list")
+        raise FormError(f"{where}: '{name}' is not a list", code="not-a-list")
     return value
 
 
 def value_of(holder: object, name: str, where: str) -> Any:
     """Return the value `holder[name]`; FormError if there is none."""
     if not isinstance(holder, Mapping) or holder.get(name) is None:
-        raise FormError(f"{where}: no '{name}'")
+        raise FormError(f"{where}: no '{name}'", code="missing-name")
     return holder[name]
 
 
@@ -170,7 +170,9 @@ def columns_named(*wanted: str) -> Any:
     def choose(names: list[str]) -> list[str]:
         for name in wanted:
             if names.count(name) != 1:
-                raise FormError(f"{names.count(name) or 'no'} column{'s' if name in names else ''} '{name}'")
+                raise FormError(
+                    f"{names.count(name) or 'no'} column{'s' if name in names else ''} '{name}'", code="not-one-column"
+                )
         return list(wanted)
 
     return choose

@@ -36,7 +36,7 @@ def read_published(params: Corpus, readers: Mapping[PublishedName, Reader] = REA
     try:
         rows = list(readers[name](path))
         if not rows:
-            raise FormError("no records")
+            raise FormError("no records", code="no-records")
     except (FormError, JsonError) as error:
         raise format_error(path, error, f"corpus.source={name}", PUBLISHED[name].form) from None
     owners, texts, labels, dates = (list(column) for column in zip(*rows, strict=True))
@@ -44,7 +44,10 @@ def read_published(params: Corpus, readers: Mapping[PublishedName, Reader] = REA
     validate_values(pd.Series(texts, numbers), lambda text: is_blank(str(text)), str(path), "empty text")
     owners = named_owners(owners, digest_names(texts, labels, dates), params.client_ids, str(path))
     if len(set(owners)) < 2:
-        raise InputError(f"{path} has the texts of one client ({PUBLISHED[name].unit}) only: give a file of more")
+        raise InputError(
+            f"{path} has the texts of one client ({PUBLISHED[name].unit}) only: give a file of more",
+            code="texts-of-one-client",
+        )
     return record_table(owners, {"text": texts, "label": labels, "date": dates}, path, numbers)
 
 
@@ -58,35 +61,64 @@ def existing_published(params: Corpus) -> Path:
     name = _name(params)
     known = PUBLISHED[name]
     if params.path is None:
-        raise InputError(f"corpus.path is not set: corpus.source '{name}' needs corpus.path=PLACE of {known.form}")
+        raise InputError(
+            f"corpus.path is not set: corpus.source '{name}' needs corpus.path=PLACE of {known.form}",
+            code="place-not-set",
+            parameter="corpus.path",
+        )
     for field in OWN_COLUMNS:
         if getattr(params, field) != USUAL[field]:
             raise InputError(
                 f"corpus.{field} is '{getattr(params, field)}', but corpus.source '{name}' has columns of its own: "
-                "leave it out, or read the file as corpus.source=table"
+                "leave it out, or read the file as corpus.source=table",
+                code="source-has-own-columns",
+                parameter=f"corpus.{field}",
+                value=getattr(params, field),
             )
     path = Path(params.path).expanduser()
     if not path.exists():
-        raise MissingFileError(f"corpus.path {path} is not there: check the path (relative to {Path.cwd()})")
+        raise MissingFileError(
+            f"corpus.path {path} is not there: check the path (relative to {Path.cwd()})",
+            code="missing-place",
+            parameter="corpus.path",
+            value=str(path),
+        )
     if path.is_dir() and not known.directory:
-        raise format_error(path, "a directory", f"corpus.source={name}", known.form)
+        raise format_error(path, FormError("a directory", code="a-directory"), f"corpus.source={name}", known.form)
     if path.is_file() and not path.name.lower().endswith(known.suffixes):
-        raise format_error(path, f"no name in {' or '.join(known.suffixes)}", f"corpus.source={name}", known.form)
+        problem = FormError(f"no name in {' or '.join(known.suffixes)}", code="another-suffix", value=path.suffix)
+        raise format_error(path, problem, f"corpus.source={name}", known.form)
     if not os.access(path, os.R_OK):
-        raise InputError(f"corpus.path {path} cannot be read: change its rights")
+        raise InputError(
+            f"corpus.path {path} cannot be read: change its rights",
+            code="place-unreadable",
+            parameter="corpus.path",
+            value=str(path),
+        )
     if path.is_file() and not path.stat().st_size:
-        raise InputError(f"{path} is empty: give a file with texts")
+        raise InputError(f"{path} is empty: give a file with texts", code="empty-place", value=str(path))
     return path
 
 
-def format_error(path: Path, found: Exception | str, asked: str, form: str, otherwise: str = OTHERWISE) -> InputError:
+def format_error(
+    path: Path, found: FormError | JsonError, asked: str, form: str, otherwise: str = OTHERWISE
+) -> InputError:
     """Return the error for a file of another format: what was missing, what `asked` for the format, and a remedy."""
     problem = found.found if isinstance(found, JsonError) else found
-    return InputError(f"{path} is of another form ({problem}): {asked} reads {form}; give that, or {otherwise}")
+    return InputError(
+        f"{path} is of another form ({problem}): {asked} reads {form}; give that, or {otherwise}",
+        code=found.code,
+        value=found.value,
+    )
 
 
 def _name(params: Corpus) -> PublishedName:
     for name in PUBLISHED_NAMES:
         if params.source == name:
             return name
-    raise InputError(f"corpus.source '{params.source}' is no published data set: use {', '.join(PUBLISHED_NAMES)}")
+    raise InputError(
+        f"corpus.source '{params.source}' is no published data set: use {', '.join(PUBLISHED_NAMES)}",
+        code="unknown-published-source",
+        parameter="corpus.source",
+        value=params.source,
+    )

@@ -92,7 +92,7 @@ def _of_tree(prompt: Any, tree: str, where: str) -> Iterator[Message]:
             yield _message(row, tree, parent, where)
         replies = row.get("replies") or []
         if not isinstance(replies, list):
-            raise FormError(f"{where}: 'replies' is not a list")
+            raise FormError(f"{where}: 'replies' is not a list", code="replies-not-a-list")
         waiting += [(reply, name) for reply in reversed(replies)]
 
 
@@ -107,7 +107,7 @@ def _message(row: Mapping[str, Any], tree: str, parent: str | None, where: str) 
 
 def _whole(rank: object, where: str) -> int:
     if isinstance(rank, bool) or not isinstance(rank, int | float) or not math.isfinite(rank):
-        raise FormError(f"{where}: 'rank' is not a number")
+        raise FormError(f"{where}: 'rank' is not a number", code="rank-not-a-number")
     return int(rank)
 
 
@@ -122,7 +122,7 @@ def hh(path: Path) -> Iterator[Row]:
 def conversation(transcript: str, where: str) -> str:
     """Return the name of the conversations that open with the transcript's first human turn: a digest of it."""
     if not transcript.startswith(HUMAN) or ASSISTANT not in transcript:
-        raise FormError(f"{where}: a transcript without turns by Human and Assistant")
+        raise FormError(f"{where}: a transcript without turns by Human and Assistant", code="transcript-without-turns")
     opening = transcript.partition(ASSISTANT)[0].removeprefix(HUMAN).strip()
     return hashlib.sha256(opening.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
@@ -141,7 +141,7 @@ def alpaca(path: Path) -> Iterator[Row]:
         instruction, given = text_of(row, "instruction", where), row.get("input") or ""
         value_of(row, "output", where)
         if not isinstance(given, str):
-            raise FormError(f"{where}: 'input' is not text")
+            raise FormError(f"{where}: 'input' is not text", code="input-not-text")
         yield Row(None, "\n".join(part for part in (instruction.strip(), given.strip()) if part))
 
 
@@ -150,7 +150,7 @@ def _objects(path: Path) -> Iterable[tuple[int, Any]]:
         return json_lines(path)
     rows = read_json(path)
     if not isinstance(rows, list):
-        raise FormError("no list")
+        raise FormError("no list", code="no-list")
     return enumerate(rows, start=1)
 
 
@@ -219,20 +219,20 @@ def _imdb_directory(path: Path) -> Iterator[Row]:
         for folder, label in _SENTIMENTS.items():
             files = sorted((path / split / folder).glob("*.txt"))
             if not files:
-                raise FormError(f"no {split}/{folder}/*.txt")
+                raise FormError(f"no {split}/{folder}/*.txt", code="no-files-of-split")
             for file in files:
                 name = f"{split}/{folder}/{file.stem}"
                 try:
                     yield Row(name, _plain(file.read_text("utf-8")), label)
                 except UnicodeDecodeError:
-                    raise FormError(f"{name}.txt: not UTF-8") from None
+                    raise FormError(f"{name}.txt: not UTF-8", code="text-file-not-utf8") from None
 
 
 def _imdb_table(path: Path) -> Iterator[Row]:
     table = read_csv(path, columns_named("review", "sentiment"))
     for number, (text, label) in enumerate(table.itertuples(index=False), start=1):
         if label not in _SENTIMENTS.values():
-            raise FormError(f"row {number}: 'sentiment' is neither positive nor negative")
+            raise FormError(f"row {number}: 'sentiment' is neither positive nor negative", code="unknown-sentiment")
         yield Row(None, _plain(text), label)
 
 

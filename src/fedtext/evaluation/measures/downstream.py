@@ -61,7 +61,9 @@ class MeanF1(OnHeldOut):
         judged = true_codes != UNKNOWN
         classes = np.unique(true_codes[judged])
         if classes.size == 0:
-            raise InputError(f"{self.title}: the held-out texts hold no declared class to score")
+            raise InputError(
+                f"{self.title}: the held-out texts hold no declared class to score", code="no-declared-class-held-out"
+            )
         true = true_codes[:, None] == classes
         given = (given_codes[:, None] == classes) & judged[:, None]
         support = true.astype(float)
@@ -153,7 +155,10 @@ class EntityF1(OnHeldOut):
         """
         known = scored[ENTITIES_TRUE].sum(axis=0) > 0
         if not known.any():
-            raise InputError(f"{self.title}: the tagger finds no entity in held-out text; take another (models.tagger)")
+            raise InputError(
+                f"{self.title}: the tagger finds no entity in held-out text; take another (models.tagger)",
+                code="no-entity-held-out",
+            )
         right, true, given = (scored[name][:, known] for name in (ENTITIES_RIGHT, ENTITIES_TRUE, ENTITIES_GIVEN))
         return clustered_mean_of_ratios(2.0 * right, (true + given).astype(float), clusters)
 

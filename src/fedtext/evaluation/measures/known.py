@@ -46,7 +46,12 @@ def measure(name: str) -> Measure:
     """
     found = _BY_NAME.get(name) or next_token_accuracy.named(name) or downstream.named(name)
     if found is None:
-        raise InputError(f"no measure is called {name!r}: choose among {', '.join(_BY_NAME)}, or top_k for a rank k")
+        raise InputError(
+            f"no measure is called {name!r}: choose among {', '.join(_BY_NAME)}, or top_k for a rank k",
+            code="unknown-measure",
+            parameter="evaluation.measures",
+            value=name,
+        )
     return found
 
 
@@ -64,8 +69,7 @@ def set_measures(names: Sequence[str]) -> tuple[Measure, ...]:
 
     Raises:
         ValueError: a name is no measure's, is a measure on held-out texts, which no list names, or is one whose
-            optional
-            package is not installed.
+            optional package is not installed.
     """
     found = measures_of_kind(Measure, names)
     for one in found:
@@ -74,7 +78,10 @@ def set_measures(names: Sequence[str]) -> tuple[Measure, ...]:
     if always := [one.name for one in found if isinstance(one, OnHeldOut)]:
         raise InputError(
             f"{', '.join(always)}: taken on held-out texts, so not named here; name distances and properties of sets "
-            "of texts"
+            "of texts",
+            code="measure-on-held-out-texts",
+            parameter="evaluation.measures",
+            value=always,
         )
     return found
 

@@ -1,9 +1,9 @@
 """Types of measures: how a value is computed and formatted, and which direction is better.
 
-There are three kinds. `OnHeldOut` is counted on held-out texts, so it has intervals; most are `PerText`, a ratio of
-sums, with paired differences and a share of the gap as well (`evaluation.paired`). `Distance` compares the embeddings
-of a set of texts with those of held-out text. `TextProperty` is a property of a set of texts alone. The kind determines
-where a scorecard keeps the value.
+There are three kinds. `OnHeldOut` is counted on held-out texts, so it has intervals; its subclass `PerText` is a ratio
+of sums, with paired differences and a share of the gap as well (`evaluation.paired`). `Distance` compares the
+embeddings of a set of texts with those of held-out text. `TextProperty` is a property of a set of texts alone. The kind
+determines where a scorecard keeps the value.
 """
 
 from __future__ import annotations
@@ -63,7 +63,10 @@ class Extra:
         if importlib.util.find_spec(self.module) is None:
             raise InputError(
                 f"{measure} needs the package {self.package}, which is not installed: pip install {self.package}, or "
-                f"leave {measure} out of evaluation.measures"
+                f"leave {measure} out of evaluation.measures",
+                code="missing-package",
+                parameter="evaluation.measures",
+                value=measure,
             )
 
 
@@ -166,7 +169,9 @@ class PerText(OnHeldOut):
         """
         found = self.counts(scored)
         if found.denominator.sum() == 0:
-            raise InputError(f"{self.title}: the held-out texts hold no {self.counted} to score")
+            raise InputError(
+                f"{self.title}: the held-out texts hold no {self.counted} to score", code="nothing-held-out-to-score"
+            )
         return clustered_ratio(found.numerator, found.denominator, clusters)
 
 

@@ -54,7 +54,7 @@ def repeated_share(texts: Sequence[str]) -> float:
         ValueError: there is no text.
     """
     if not texts:
-        raise InputError("no texts: a share of repeated texts needs at least one")
+        raise InputError("no texts: a share of repeated texts needs at least one", code="no-texts-to-compare")
     distinct = {" ".join(text.casefold().split()) for text in texts}
     return 1 - len(distinct) / len(texts)
 
@@ -77,7 +77,7 @@ def illegible_share(texts: Sequence[str]) -> float:
         ValueError: there is no text.
     """
     if not texts:
-        raise InputError("no texts: a share of illegible texts needs at least one")
+        raise InputError("no texts: a share of illegible texts needs at least one", code="no-texts-to-read")
     return pass_quality_filter(texts).count(False) / len(texts)
 
 

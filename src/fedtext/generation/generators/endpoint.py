@@ -22,9 +22,11 @@ from fedtext.models.endpoint import UNREADABLE, Endpoint, EndpointError, NotOfTh
 from fedtext.models.endpoint_retries import with_retries
 from fedtext.models.generator import Framing
 from fedtext.models.language_model import Tokenizer
+from fedtext.params import reading
 from fedtext.params.generation import Prompt, Sampler
 from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
+from fedtext.system.finished_pieces import finished_pieces
 from fedtext.system.progress import progress
 
 if TYPE_CHECKING:
@@ -99,7 +101,8 @@ class EndpointGenerator:
         `sampler.batch_size` has no effect on a server. A server that returns fewer responses than requested (llama.cpp
         and Ollama return one) is queried again for the missing ones, with new seeds. A server's answer cannot be
         started for it, so the message ends with the framing's plea, and the server ends its answer by itself. Reasoning
-        is left out of the texts.
+        is left out of the texts. A request that was answered before the run was killed is not sent again
+        (`fedtext.system.finished_pieces`).
 
         Raises:
             ValueError: No responses requested.
@@ -108,7 +111,12 @@ class EndpointGenerator:
                 reasons up to the token limit.
         """
         if responses < 1:
-            raise InputError(f"{responses} responses a prompt asked: ask for at least 1")
+            raise InputError(
+                f"{responses} responses a prompt asked: ask for at least 1",
+                code="no-responses-asked",
+                parameter="responses",
+                value=responses,
+            )
         own = self.own(sampler)
         ask = self._request_function(framing, own)
 
@@ -116,9 +124,13 @@ class EndpointGenerator:
         if not framing.chat:
             asked = [f"{request}{framing.before(number)}" for number, request in enumerate(requests)]
         failed = threading.Event()  # after an error nothing further is requested
+        with reading.without_recording():  # what names the pieces shapes no text
+            finished = finished_pieces(self.identity, asked, framing, responses, own, seed)
 
         def respond(number: int) -> list[str]:
-            texts: list[str] = []
+            texts: list[str] = finished.get(number) or []
+            if texts:
+                return texts  # it was answered, and may have been paid for
             try:
                 while len(texts) < responses and not failed.is_set():
                     own_seed = derived_seed(seed, "endpoint", number, len(texts)) % LARGEST_SEED
@@ -126,6 +138,8 @@ class EndpointGenerator:
             except BaseException:
                 failed.set()
                 raise
+            if len(texts) >= responses:
+                finished.keep(number, texts[:responses])
             return texts[:responses]
 
         with ThreadPoolExecutor(self.endpoint.concurrency) as pool:
@@ -143,7 +157,10 @@ class EndpointGenerator:
         if any(map(any, raw)) and not any(map(any, texts)):
             raise EndpointError(
                 f"{self.endpoint} reasons and does not answer within max_new_tokens ({own.max_new_tokens}): switch its "
-                "reasoning off in the server, raise the sampler's max_new_tokens, or take a model that does not reason"
+                "reasoning off in the server, raise the sampler's max_new_tokens, or take a model that does not reason",
+                code="endpoint-reasons-too-long",
+                parameter="sampler.max_new_tokens",
+                value=own.max_new_tokens,
             )
         return texts
 
@@ -184,11 +201,16 @@ class EndpointGenerator:
             except (openai.APIError, *UNREADABLE) as error:
                 raise self.endpoint.as_user_error(error) from None
             if not texts:
-                raise EndpointError(f"{self.endpoint} answers without any text: look into its log")
+                raise EndpointError(
+                    f"{self.endpoint} answers without any text: look into its log", code="endpoint-without-text"
+                )
             if any(len(text) > LONGEST_TOKEN * sampler.max_new_tokens for text in texts):
                 raise EndpointError(
                     f"{self.endpoint} answers with far more than the {sampler.max_new_tokens} tokens that it was asked "
-                    "for: it ignores max_tokens; set a limit in the server, or take another one"
+                    "for: it ignores max_tokens; set a limit in the server, or take another one",
+                    code="endpoint-ignores-max-tokens",
+                    parameter="sampler.max_new_tokens",
+                    value=sampler.max_new_tokens,
                 )
             return texts
 

@@ -10,7 +10,7 @@ product, which differs with the batch's shape).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
@@ -22,10 +22,12 @@ from fedtext.generation.first_tokens import never_first
 from fedtext.generation.token_sampling import favoured_tokens
 from fedtext.models.generator import Framing, WordWeights
 from fedtext.models.language_model import LanguageModel, Tokenizer, context_length
+from fedtext.params import reading
 from fedtext.params.generation import Prompt, Sampler
 from fedtext.seeding import stream
 from fedtext.system.cores import even_batches, over_cores
 from fedtext.system.errors import InputError
+from fedtext.system.finished_pieces import FinishedPieces, finished_pieces
 from fedtext.system.precision import decoding_copy
 from fedtext.system.progress import progress
 
@@ -52,6 +54,7 @@ def sample_responses(
     label: str = "responses",
     words: Sequence[WordWeights] = (),
     letter_first: bool = False,
+    finished: FinishedPieces | None = None,
 ) -> list[list[str]]:
     """Generate `responses` continuations of every prompt, up to and including the first of `stops`.
 
@@ -59,17 +62,22 @@ def sample_responses(
     those of similar length together, on a CPU one batch a core; the prompt is computed once for all its responses
     (generation/decoding.py). `words` are the word weights of all prompts, or one for each
     (generation/token_sampling.py). With `letter_first` a response begins with a letter and no greeting
-    (generation/first_tokens.py).
+    (generation/first_tokens.py). A batch that is among the `finished` ones is not decoded again, and each decoded batch
+    is kept there.
 
     Raises:
         ValueError: No responses requested, an empty prompt, a prompt that leaves no room for `sampler.max_new_tokens`,
-            or a
-            model that cannot decode responses side by side.
+            or a model that cannot decode responses side by side.
     """
     import torch
 
     if responses < 1:
-        raise InputError(f"{responses} responses a prompt asked: ask for at least 1")
+        raise InputError(
+            f"{responses} responses a prompt asked: ask for at least 1",
+            code="too-few-responses-asked",
+            parameter="responses",
+            value=responses,
+        )
     encoded = _encode(model, tokenizer, prompts, sampler.max_new_tokens)
     validate_model(model, max(map(len, encoded), default=0) + sampler.max_new_tokens)
     parts = _parts(len(prompts), responses)
@@ -77,7 +85,7 @@ def sample_responses(
     asks.sort(key=lambda ask: -len(encoded[ask.prompt]))  # memory freed once serves all that follow
     batches = even_batches(asks, sampler.batch_size // (responses // parts), AT_ONCE)
     model = decoding_copy(model)
-    is_complete = _completion(model, tokenizer, stops)
+    is_complete = completion(model, tokenizer, stops)
     favoured = favoured_tokens(words, len(prompts), tokenizer, model.config.vocab_size, model.device)
 
     excluded = never_first(tokenizer, model.config.vocab_size, model.device) if letter_first else None
@@ -98,11 +106,20 @@ def sample_responses(
             repetition_penalty=sampler.repetition_penalty,
             never_first=excluded,
         )
-        return _texts(tokens, tokenizer, _ends(model, tokenizer), stops)
+        return decoded_texts(tokens, tokenizer, end_tokens(model, tokenizer), stops)
+
+    finished = finished or FinishedPieces()
+    due = [number for number in range(len(batches)) if finished.get(number) is None]
+
+    def kept(decoded: Iterator[list[str]]) -> Iterator[list[str]]:
+        for number in range(len(batches)):
+            if (written := finished.get(number)) is None:
+                finished.keep(number, written := next(decoded))
+            yield written
 
     texts: list[list[str]] = [[] for _ in prompts]
     with branch_attention(model):
-        done = over_cores(respond, batches, len(batches), model.device)
+        done = kept(over_cores(respond, (batches[number] for number in due), len(due), model.device))
         for batch, written in zip(batches, progress(done, label, unit="batch", total=len(batches)), strict=True):
             for n, ask in enumerate(batch):  # parts of a prompt are in order
                 texts[ask.prompt] += written[n * ask.responses : (n + 1) * ask.responses]
@@ -139,11 +156,17 @@ def _encode(
     longest = context_length(model)
     for number, ids in enumerate(encoded):
         if not ids:
-            raise InputError(f"prompt {number} is empty: a continuation needs at least one token to continue")
+            raise InputError(
+                f"prompt {number} is empty: a continuation needs at least one token to continue",
+                code="empty-prompt",
+                value=number,
+            )
         if longest is not None and len(ids) + new_tokens > longest:
             raise InputError(
                 f"prompt {number} has {len(ids)} tokens; with {new_tokens} new ones that is more than the model's "
-                f"{longest}: lower chunking.length or sampler.max_new_tokens, or choose one with a longer context"
+                f"{longest}: lower chunking.length or sampler.max_new_tokens, or choose one with a longer context",
+                code="prompt-too-long",
+                value=number,
             )
     return encoded
 
@@ -158,20 +181,20 @@ def _left_padded(rows: Sequence[list[int]], pad: int, device: torch.device) -> t
     return ids.to(device), real.to(device)
 
 
-def _ends(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+def end_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     """Return the ids that end a text: the model's own list (Llama 3 has several) and the tokenizer's."""
     configured = model.generation_config.eos_token_id if model.generation_config is not None else None
     listed = configured if isinstance(configured, list) else [configured]
     return sorted({i for i in (*listed, tokenizer.eos_token_id) if i is not None})
 
 
-def _completion(
+def completion(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, stops: Sequence[str]
 ) -> Callable[[Tensor], Tensor]:
     """Return a function that marks rows with an end-of-text token or a stop string, to call every CHECK_EVERY steps."""
     import torch
 
-    ends = torch.tensor(_ends(model, tokenizer), device=model.device)
+    ends = torch.tensor(end_tokens(model, tokenizer), device=model.device)
     window = CHECK_EVERY + max((len(stop.encode()) for stop in stops), default=0)  # a token is a byte or more
 
     def is_complete(tokens: Tensor) -> Tensor:
@@ -184,7 +207,9 @@ def _completion(
     return is_complete
 
 
-def _texts(tokens: Tensor, tokenizer: PreTrainedTokenizerBase, ends: Sequence[int], stops: Sequence[str]) -> list[str]:
+def decoded_texts(
+    tokens: Tensor, tokenizer: PreTrainedTokenizerBase, ends: Sequence[int], stops: Sequence[str]
+) -> list[str]:
     """Decode rows, each up to its first end-of-text token and up to and including the first of `stops`."""
     table = tokens.cpu().numpy()
     ended = np.isin(table, list(ends))
@@ -247,17 +272,21 @@ class LocalGenerator(LanguageModel):
         model, tokenizer = self.load()
         begun = [framing.before(number) for number in range(len(requests))]
         beginnings = _beginnings(self.source, requests, framing, tokenizer)
+        own = self.own(sampler)
+        with reading.without_recording():  # what names the pieces shapes no text
+            finished = finished_pieces(self, requests, framing, responses, own, seed, str(model.device))
         written = sample_responses(
             model,
             tokenizer,
             [beginning + words for beginning, words in zip(beginnings, begun, strict=True)],
             responses=responses,
-            sampler=self.own(sampler),
+            sampler=own,
             seed=seed,
             stops=framing.stops,
             label=label,
             words=self.words,
             letter_first=framing.letter_first and not framing.begun,
+            finished=finished,
         )
         return [[words + text for text in texts] for words, texts in zip(begun, written, strict=True)]
 
@@ -280,7 +309,7 @@ def _beginnings(
     if not framing.chat:
         return list(requests)
     if tokenizer.chat_template is None:
-        raise InputError(no_chat_message(source, "has no chat template"))
+        raise InputError(no_chat_message(source, "has no chat template"), code="no-chat-template", value=source)
     first = tokenizer.bos_token if _adds_first_token(tokenizer) else None
     turns = ([{"role": "user", "content": text}] for text in requests)
     texts = [tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True) for turn in turns]

@@ -51,15 +51,22 @@ class Preprints:
         while number == 0 or cursor < tally.expected:
             answer = self._client.fetch(f"{base}/{cursor}/json", partial(read_answer, cursor=cursor))
             if answer is None:
-                raise UnusableAnswerError(f"{base}/{cursor}/json does not exist")
+                raise UnusableAnswerError(f"{base}/{cursor}/json does not exist", code="biorxiv-page-missing")
             if number and answer.rows and answer.total != tally.expected:
-                raise UnsteadyWindowError(f"{base}: total was {tally.expected}, is {answer.total} at {cursor}")
+                raise UnsteadyWindowError(
+                    f"{base}: total was {tally.expected}, is {answer.total} at {cursor}",
+                    code="biorxiv-total-changed",
+                    value=answer.total,
+                )
             if not number:
                 tally.expected = answer.total
             if not answer.rows:
                 return
             if overlap := seen.intersection(answer.rows):
-                raise UnsteadyWindowError(f"{base}: {min(overlap)[0]} at {cursor} was on an earlier page already")
+                raise UnsteadyWindowError(
+                    f"{base}: {min(overlap)[0]} at {cursor} was on an earlier page already",
+                    code="biorxiv-record-repeated",
+                )
             seen.update(answer.rows)
             tally.notes["repeated"] += len(answer.rows) - len(set(answer.rows))
             yield Page(f"{number:04d}.json.gz", answer.content, len(answer.rows))
@@ -79,11 +86,15 @@ def read_answer(body: bytes, *, cursor: int) -> Answer:
     if status == NOTHING_FOUND and not rows:
         return Answer(body, 0, [])
     if status != "ok":
-        raise UnusableAnswerError(f"the status inside is {status[:80]!r}")
+        raise UnusableAnswerError(f"the status inside is {status[:80]!r}", code="biorxiv-status", value=status[:80])
     answered = raw_store.whole_number(message.get("cursor"), "cursor")
     if answered != cursor:
-        raise UnusableAnswerError(f"cursor out of step: asked for {cursor}, got {answered}")
+        raise UnusableAnswerError(
+            f"cursor out of step: asked for {cursor}, got {answered}", code="biorxiv-cursor-out-of-step", value=answered
+        )
     if raw_store.whole_number(message.get("count"), "count") != len(rows):
-        raise UnusableAnswerError(f"count says {message.get('count')}, {len(rows)} rows came")
+        raise UnusableAnswerError(
+            f"count says {message.get('count')}, {len(rows)} rows came", code="biorxiv-count-differs", value=len(rows)
+        )
     keys = [(str(row.get("doi")), str(row.get("version"))) for row in rows]
     return Answer(body, raw_store.whole_number(message.get("total"), "total"), keys)

@@ -70,13 +70,19 @@ class Canada:
         visited: set[str] = set()
         while url is not None:
             answer = self._client.fetch(url, partial(read_list, url), params=params, headers=API_VERSION)
-            if answer is None or url in visited:
-                raise UnusableAnswerError(f"{url} does not exist" if answer is None else f"{url} leads back to itself")
+            if answer is None:
+                raise UnusableAnswerError(f"{url} does not exist", code="canada-page-missing", value=url)
+            if url in visited:
+                raise UnusableAnswerError(f"{url} leads back to itself", code="canada-listing-in-a-circle", value=url)
             visited.add(url)
             sittings += answer.found
             url, params = answer.following, None
         if outside := [day for day, _ in sittings if not str(first) <= day <= str(last)]:
-            raise UnsteadyWindowError(f"{self._params.listing_url} lists {outside[0]} for the week from {first}")
+            raise UnsteadyWindowError(
+                f"{self._params.listing_url} lists {outside[0]} for the week from {first}",
+                code="canada-sitting-outside-week",
+                value=outside[0],
+            )
         return sorted(set(sittings))
 
 
@@ -93,7 +99,7 @@ def read_list(url: str, body: bytes) -> Sittings:
         try:
             datetime.date.fromisoformat(day)
         except ValueError:
-            raise UnusableAnswerError(f"a sitting is dated {day!r}") from None
+            raise UnusableAnswerError(f"a sitting is dated {day!r}", code="canada-sitting-undated", value=day) from None
         found.append((day, sitting_number(row.get("number"))))
     pagination = value.get("pagination")
     following = pagination.get("next_url") if isinstance(pagination, dict) else None
@@ -108,7 +114,9 @@ def sitting_number(value: object) -> str:
     """
     match = NUMBER.fullmatch(str(value).strip())
     if match is None:
-        raise UnusableAnswerError(f"number of the sitting is {str(value)[:40]!r}, not one such as 128 or 128-B")
+        raise UnusableAnswerError(
+            f"number of the sitting is {str(value)[:40]!r}, not one such as 128 or 128-B", code="canada-sitting-number"
+        )
     return f"{int(match['number']):03d}{match['letter']}"
 
 

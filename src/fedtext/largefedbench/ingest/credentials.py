@@ -26,7 +26,9 @@ def contact(environment: Mapping[str, str]) -> str:
     if not value or not value.isascii() or not value.isprintable():
         raise RefusedError(
             f"{CONTACT} is {'not set' if not value else 'not one printable ASCII line'}: set it in the environment to "
-            "an e-mail address or web page; the sources ask to know who pulls"
+            "an e-mail address or web page; the sources ask to know who pulls",
+            code="contact-not-set",
+            parameter=CONTACT,
         )
     return value
 
@@ -45,7 +47,11 @@ def required(environment: Mapping[str, str], name: str, source: str) -> SecretSt
     """
     secret = optional(environment, name)
     if secret is None:
-        raise RefusedError(f"{source} needs a key: set {name} in the environment (never in conf/ or on a command line)")
+        raise RefusedError(
+            f"{source} needs a key: set {name} in the environment (never in conf/ or on a command line)",
+            code="key-not-set",
+            parameter=name,
+        )
     return secret
 
 

@@ -14,12 +14,16 @@ class UnusableAnswerError(IngestError):
 
     Args:
         reason: What came instead.
+        code: Which of these it is.
+        value: The part of it that is wrong, if it is short.
         retry_after: Seconds the server asked to wait, if it did.
         final: Whether another attempt is pointless.
     """
 
-    def __init__(self, reason: str, *, retry_after: float | None = None, final: bool = False) -> None:
-        super().__init__(reason)
+    def __init__(
+        self, reason: str, *, code: str, value: object = None, retry_after: float | None = None, final: bool = False
+    ) -> None:
+        super().__init__(reason, code=code, value=value)
         self.retry_after = retry_after
         self.final = final
 

@@ -181,7 +181,9 @@ class HttpClient:
         if self._requests.robots == "obey":
             raise RefusedError(
                 f"{rules} asks programs not to fetch {url.path}: ask the source's operator, or set "
-                "ingest.requests.robots=report if its terms allow this use"
+                "ingest.requests.robots=report if its terms allow this use",
+                code="robots-forbid",
+                parameter="ingest.requests.robots",
             )
         if rules not in self._reported:
             self._reported.add(rules)
@@ -198,7 +200,9 @@ class HttpClient:
                     self._check_status(response)
                     read_body(response, LARGEST_ROBOTS, body)
             except httpx.HTTPError as error:
-                raise UnusableAnswerError(f"{rules}: {type(error).__name__} {error}") from None
+                raise UnusableAnswerError(
+                    f"{rules}: {type(error).__name__} {error}", code="robots-unreadable"
+                ) from None
             body.seek(0)
             return body.read().decode("utf-8", "replace")
 
@@ -216,7 +220,7 @@ class HttpClient:
             finally:
                 response.close()
         except httpx.HTTPError as error:
-            raise UnusableAnswerError(f"{request.url}: {type(error).__name__} {error}") from None
+            raise UnusableAnswerError(f"{request.url}: {type(error).__name__} {error}", code="request-failed") from None
         body.seek(0)
         return True
 
@@ -225,15 +229,24 @@ class HttpClient:
         if status == httpx.codes.OK:
             return
         if status in {401, 403}:
-            raise RefusedError(f"{url} answered {status}: the key is missing or not valid, or this address is blocked")
+            raise RefusedError(
+                f"{url} answered {status}: the key is missing or not valid, or this address is blocked",
+                code="key-refused",
+                value=status,
+            )
         passing = status in PASSING or httpx.codes.is_server_error(status)
         wait = retry_after(response.headers.get("Retry-After"), self._clock.now()) if passing else None
         if wait is not None and wait > self._requests.longest_wait:
             raise RefusedError(
                 f"{url} answered {status} and asks to wait {wait:.0f} s, longer than ingest.requests.longest_wait "
-                f"({self._requests.longest_wait:.0f}): run the same command again after that, it resumes"
+                f"({self._requests.longest_wait:.0f}): run the same command again after that, it resumes",
+                code="wait-too-long",
+                parameter="ingest.requests.longest_wait",
+                value=wait,
             )
-        raise UnusableAnswerError(f"{url} answered {status}", retry_after=wait, final=not passing)
+        raise UnusableAnswerError(
+            f"{url} answered {status}", retry_after=wait, final=not passing, code="error-status", value=status
+        )
 
     def _wait(self, state: RetryCallState) -> float:
         """Return the wait that the server asked for, else twice the last one."""
@@ -249,7 +262,9 @@ def read_named(request: httpx.Request, read: Callable[[IO[bytes]], T], body: IO[
         return read(body)
     except UnusableAnswerError as error:
         reason = f"{request.url}: {error}"
-        raise UnusableAnswerError(reason, retry_after=error.retry_after, final=error.final) from None
+        raise UnusableAnswerError(
+            reason, code=error.code, value=error.value, retry_after=error.retry_after, final=error.final
+        ) from None
 
 
 def read_body(response: httpx.Response, limit: int, into: IO[bytes]) -> None:
@@ -260,20 +275,26 @@ def read_body(response: httpx.Response, limit: int, into: IO[bytes]) -> None:
     """
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in {"identity", "gzip", "x-gzip", ""}:
-        raise UnusableAnswerError(f"{response.request.url}: content encoding {encoding!r} was not asked for")
+        raise UnusableAnswerError(
+            f"{response.request.url}: content encoding {encoding!r} was not asked for",
+            code="encoding-not-asked-for",
+            value=encoding,
+        )
     inflate = zlib.decompressobj(GZIP_HEADER) if "gzip" in encoding else None
     size = 0
     for chunk in response.iter_raw():
         try:
             part = inflate.decompress(chunk, limit + 1 - size) if inflate else chunk
         except zlib.error as error:
-            raise UnusableAnswerError(f"{response.request.url}: broken gzip ({error})") from None
+            raise UnusableAnswerError(f"{response.request.url}: broken gzip ({error})", code="broken-gzip") from None
         into.write(part)
         size += len(part)
         if size > limit:
-            raise UnusableAnswerError(f"{response.request.url}: larger than {limit} bytes", final=True)
+            raise UnusableAnswerError(
+                f"{response.request.url}: larger than {limit} bytes", final=True, code="answer-too-large", value=limit
+            )
     if inflate is not None and not inflate.eof:
-        raise UnusableAnswerError(f"{response.request.url}: truncated gzip")
+        raise UnusableAnswerError(f"{response.request.url}: truncated gzip", code="truncated-gzip")
 
 
 def same_origin_link(url: str, link: object) -> str:
@@ -286,7 +307,11 @@ def same_origin_link(url: str, link: object) -> str:
     try:
         target = base.join(str(link))
     except httpx.InvalidURL:
-        raise UnusableAnswerError("the link to the next page is not a URL") from None
+        raise UnusableAnswerError("the link to the next page is not a URL", code="next-link-is-no-url") from None
     if (target.scheme, target.host, target.port) != (base.scheme, base.host, base.port):
-        raise UnusableAnswerError(f"the link to the next page leads to {target.host}, not back to {base.host}")
+        raise UnusableAnswerError(
+            f"the link to the next page leads to {target.host}, not back to {base.host}",
+            code="next-link-leads-away",
+            value=target.host,
+        )
     return str(target.copy_remove_param("api_key"))

@@ -62,14 +62,20 @@ class OpenReview:
             url = f"{base}/notes"
             answer = self._client.fetch(url, read_notes, params=params, auth=auth)
             if answer is None:
-                raise UnusableAnswerError(f"{url} does not exist")
+                raise UnusableAnswerError(f"{url} does not exist", code="openreview-page-missing", value=url)
             if number and answer.total != tally.expected:
-                raise UnsteadyWindowError(f"{window.part}: {tally.expected} notes, then {answer.total}")
+                raise UnsteadyWindowError(
+                    f"{window.part}: {tally.expected} notes, then {answer.total}",
+                    code="openreview-total-changed",
+                    value=answer.total,
+                )
             tally.expected = answer.total
             if not answer.ids:
                 return
             if repeated := seen.intersection(answer.ids):
-                raise UnsteadyWindowError(f"{window.part}: note {min(repeated)} came twice")
+                raise UnsteadyWindowError(
+                    f"{window.part}: note {min(repeated)} came twice", code="openreview-note-repeated"
+                )
             seen.update(answer.ids)
             tally.notes["reviews"] += answer.reviews
             yield Page(f"{number:04d}.json.gz", answer.content, len(answer.ids))
@@ -84,7 +90,11 @@ class OpenReview:
         login = {"id": user.get_secret_value(), "password": password.get_secret_value()}
         token = self._client.fetch(f"{base}/login", read_token, json=login)
         if token is None:
-            raise RefusedError(f"{base} has no login: unset {OPENREVIEW_USER} to read as a guest")
+            raise RefusedError(
+                f"{base} has no login: unset {OPENREVIEW_USER} to read as a guest",
+                code="openreview-without-login",
+                parameter=OPENREVIEW_USER,
+            )
         self._auth[base] = HeaderKey("Authorization", token, "Bearer ")
         return self._auth[base]
 
@@ -93,7 +103,9 @@ def read_token(body: bytes) -> SecretStr:
     """Return the token of a login; an error repeats nothing else of the response."""
     token = raw_store.json_object(body).get("token")
     if not isinstance(token, str) or not token:
-        raise UnusableAnswerError("signing in gave no token (a second factor is not supported)", final=True)
+        raise UnusableAnswerError(
+            "signing in gave no token (a second factor is not supported)", final=True, code="openreview-without-token"
+        )
     return SecretStr(token)
 
 
@@ -107,7 +119,7 @@ def read_notes(body: bytes) -> Notes:
     notes = raw_store.records(value, "notes")
     ids = [str(note.get("id")) for note in notes]
     if len(ids) != len(set(ids)):
-        raise UnusableAnswerError("a note came twice on one page")
+        raise UnusableAnswerError("a note came twice on one page", code="openreview-note-twice-on-page")
     return Notes(body, raw_store.whole_number(value.get("count"), "count"), ids, sum(map(_reviews, notes)))
 
 

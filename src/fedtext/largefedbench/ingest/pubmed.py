@@ -49,7 +49,9 @@ class PubMed:
             form = {"db": "pubmed", "retmode": "xml", "id": ",".join(map(str, batch))}
             body, found = self._post("efetch.fcgi", form, partial(read_articles, f"{window.name}/{number}"))
             if strangers := set(found) - set(batch):
-                raise UnsteadyWindowError(f"efetch sent article {min(strangers)}, which was not asked for")
+                raise UnsteadyWindowError(
+                    f"efetch sent article {min(strangers)}, which was not asked for", code="article-not-asked-for"
+                )
             yield Page(f"{number:04d}.xml.gz", body, len(found))
 
     def _search(self, first: datetime.date, last: datetime.date) -> list[int]:
@@ -61,12 +63,18 @@ class PubMed:
         count, ids = self._post("esearch.fcgi", form, read_search)
         if count <= LARGEST_SEARCH:
             if len(ids) != count:
-                raise UnsteadyWindowError(f"esearch counts {count} articles from {first} to {last}, sent {len(ids)}")
+                raise UnsteadyWindowError(
+                    f"esearch counts {count} articles from {first} to {last}, sent {len(ids)}",
+                    code="pubmed-count-differs",
+                    value=len(ids),
+                )
             return ids
         if first == last:
             raise UnusableAnswerError(
                 f"{count} articles on {first}, a search gives {LARGEST_SEARCH}: narrow ingest.pubmed.term",
                 final=True,
+                code="search-too-large",
+                value=count,
             )
         middle = first + (last - first) // 2
         return self._search(first, middle) + self._search(middle + ONE_DAY, last)
@@ -76,7 +84,7 @@ class PubMed:
         key = {"api_key": self._key.get_secret_value()} if self._key else {}
         answer = self._client.fetch(url, read, form={**form, **self._identity, **key})
         if answer is None:
-            raise UnusableAnswerError(f"{url} does not exist")
+            raise UnusableAnswerError(f"{url} does not exist", code="pubmed-page-missing", value=url)
         return answer
 
 
@@ -89,10 +97,10 @@ def read_search(body: bytes) -> tuple[int, list[int]]:
     value = raw_store.json_object(body)
     result = value.get("esearchresult")
     if not isinstance(result, dict) or "ERROR" in result or "error" in value:
-        raise UnusableAnswerError(f"esearch failed: {raw_store.excerpt(body)}")
+        raise UnusableAnswerError(f"esearch failed: {raw_store.excerpt(body)}", code="search-failed")
     ids = result.get("idlist")
     if not isinstance(ids, list):
-        raise UnusableAnswerError("esearch sent no idlist")
+        raise UnusableAnswerError("esearch sent no idlist", code="search-without-ids")
     return raw_store.whole_number(result.get("count"), "count"), [raw_store.whole_number(i, "a PubMed id") for i in ids]
 
 
@@ -106,5 +114,5 @@ def read_articles(name: str, body: bytes) -> tuple[bytes, list[int]]:
     paths = ("PubmedArticle/MedlineCitation/PMID", "PubmedBookArticle/BookDocument/PMID")
     found = [raw_store.whole_number(e.text, "a PubMed id") for path in paths for e in root.iterfind(path)]
     if len(found) != len(set(found)):
-        raise UnusableAnswerError("efetch sent an article twice")
+        raise UnusableAnswerError("efetch sent an article twice", code="article-sent-twice")
     return body, found

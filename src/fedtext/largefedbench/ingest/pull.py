@@ -47,7 +47,11 @@ def pull(params: Ingest, *, clock: Clock | None = None, environment: Mapping[str
         IngestError: A window failed (unless `on_failed_window` is `continue`); the windows before it are kept.
     """
     if params.source is None or params.raw_dir is None:
-        raise RefusedError(f"nothing to pull: --params ingest.source=<{'|'.join(LIVE_SOURCES)}>,ingest.raw_dir=DIR")
+        raise RefusedError(
+            f"nothing to pull: --params ingest.source=<{'|'.join(LIVE_SOURCES)}>,ingest.raw_dir=DIR",
+            code="nothing-to-pull",
+            parameter="ingest.source",
+        )
     clock = clock or Clock()
     today = params.today or clock.now().date()
     store = RawStore(Path(params.raw_dir).expanduser() / params.source)

@@ -45,13 +45,13 @@ def json_object(body: bytes) -> dict[str, Any]:
     """
     text = body.removeprefix(BOM).strip()
     if text[:1] == b"<":
-        raise UnusableAnswerError(f"HTML or XML where JSON was due: {excerpt(text)}")
+        raise UnusableAnswerError(f"HTML or XML where JSON was due: {excerpt(text)}", code="markup-where-json-was-due")
     try:
         value = json.loads(text.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise UnusableAnswerError(f"not JSON ({error}): {excerpt(text)}") from None
+        raise UnusableAnswerError(f"not JSON ({error}): {excerpt(text)}", code="answer-not-json") from None
     if not isinstance(value, dict):
-        raise UnusableAnswerError(f"JSON {type(value).__name__} where an object was due")
+        raise UnusableAnswerError(f"JSON {type(value).__name__} where an object was due", code="no-object")
     return cast(dict[str, Any], value)
 
 
@@ -63,7 +63,7 @@ def whole_number(value: Any, name: str) -> int:
     """
     text = str(value).strip()
     if isinstance(value, bool) or not text.isascii() or not text.isdigit() or len(text) > LONGEST_NUMBER:
-        raise UnusableAnswerError(f"{name} is {text[:40]!r}, not a count")
+        raise UnusableAnswerError(f"{name} is {text[:40]!r}, not a count", code="not-a-count", value=name)
     return int(text)
 
 
@@ -75,7 +75,11 @@ def records(value: dict[str, Any], name: str) -> list[dict[str, Any]]:
     """
     found = value.get(name)
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
-        raise UnusableAnswerError(f"no list of objects under {name!r}: {excerpt(json.dumps(value).encode())}")
+        raise UnusableAnswerError(
+            f"no list of objects under {name!r}: {excerpt(json.dumps(value).encode())}",
+            code="no-list-of-objects",
+            value=name,
+        )
     return cast(list[dict[str, Any]], found)
 
 
@@ -90,7 +94,9 @@ def xml_root(name: str, body: bytes, *, root: str) -> Any:
     try:
         return parse_xml(name, body.removeprefix(BOM), root=root)
     except RawPageError as error:
-        raise UnusableAnswerError(f"not a page of <{root}>: {error.reason}") from None
+        raise UnusableAnswerError(
+            f"not a page of <{root}>: {error.reason}", code=error.code, value=error.value
+        ) from None
 
 
 def excerpt(body: bytes) -> str:
@@ -137,7 +143,7 @@ def days(window: Window) -> tuple[datetime.date, datetime.date]:
         ValueError: it has none.
     """
     if window.first is None or window.last is None:
-        raise InputError(f"window {window.name} has no days")
+        raise InputError(f"window {window.name} has no days", code="window-without-days", value=window.name)
     return window.first, window.last
 
 
@@ -184,7 +190,12 @@ class RawStore:
         try:
             lock = locked(self.root / ".lock", wait=False)
         except LockHeldError:
-            raise RefusedError(f"another pull is writing to {self.root}: wait for it") from None
+            raise RefusedError(
+                f"another pull is writing to {self.root}: wait for it",
+                code="store-locked",
+                parameter="ingest.raw_dir",
+                value=str(self.root),
+            ) from None
         with lock:
             yield
 
@@ -202,13 +213,25 @@ class RawStore:
             done = json.loads((directory / DONE).read_text("utf-8"))
             pulled_by, pages = done["query"], {page["name"]: page["sha256"] for page in done["pages"]}
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            raise StoredWindowError(f"{directory} has no readable {DONE}, so no pull finished it: {remedy}") from None
+            raise StoredWindowError(
+                f"{directory} has no readable {DONE}, so no pull finished it: {remedy}", code="window-not-finished"
+            ) from None
         if pulled_by != query:
-            raise StoredWindowError(f"{directory} was pulled by {pulled_by}, not by {query}: {remedy}")
+            raise StoredWindowError(
+                f"{directory} was pulled by {pulled_by}, not by {query}: {remedy}",
+                code="window-of-another-query",
+                value=query,
+            )
         if gone := [name for name in pages if not (directory / name).is_file()]:
-            raise StoredWindowError(f"{directory} lacks {', '.join(gone)}: {remedy}")
+            raise StoredWindowError(
+                f"{directory} lacks {', '.join(gone)}: {remedy}", code="window-lacks-pages", value=gone
+            )
         if changed := [name for name, digest in pages.items() if _digest(directory / name) != digest]:
-            raise StoredWindowError(f"{directory} holds other bytes than were pulled in {', '.join(changed)}: {remedy}")
+            raise StoredWindowError(
+                f"{directory} holds other bytes than were pulled in {', '.join(changed)}: {remedy}",
+                code="window-changed",
+                value=changed,
+            )
         return True
 
     def write(
@@ -233,7 +256,9 @@ class RawStore:
             if difference and strict:
                 raise UnsteadyWindowError(
                     f"window {window.name}: the source says {tally.expected} records, {records} came, "
-                    f"{len(tally.missing)} are missing and {len(tally.rejected)} rejected"
+                    f"{len(tally.missing)} are missing and {len(tally.rejected)} rejected",
+                    code="window-incomplete",
+                    value=window.name,
                 )
             done = {
                 "window": window.name, "first": str(window.first or ""), "last": str(window.last or ""),

@@ -59,7 +59,7 @@ class UnitedKingdom:
         url = f"{self._params.base_url}/{chamber}/"
         listing = self._client.fetch(url, partial(read_listing, FILE_NAMES[chamber]))
         if listing is None:
-            raise UnusableAnswerError(f"{url} does not exist")
+            raise UnusableAnswerError(f"{url} does not exist", code="uk-page-missing", value=url)
         return listing
 
 
@@ -74,7 +74,9 @@ def read_listing(name: str, body: bytes) -> dict[str, list[str]]:
     for day, letter in pattern.findall(body.decode("utf-8", "replace")):
         letters.setdefault(day, set()).add(letter)
     if not letters:
-        raise UnusableAnswerError(f"lists no {name}<date>.xml: {raw_store.excerpt(body)}")
+        raise UnusableAnswerError(
+            f"lists no {name}<date>.xml: {raw_store.excerpt(body)}", code="uk-listing-empty", value=name
+        )
     return {day: sorted(issued, key=lambda letter: (len(letter), letter)) for day, issued in letters.items()}
 
 

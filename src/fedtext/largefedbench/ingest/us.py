@@ -77,8 +77,10 @@ class UnitedStates:
         visited: set[str] = set()
         while url is not None:
             answer = self._client.fetch(url, partial(read_list, url), params=params, auth=self._auth)
-            if answer is None or url in visited:
-                raise UnusableAnswerError(f"{url} does not exist" if answer is None else f"{url} leads back to itself")
+            if answer is None:
+                raise UnusableAnswerError(f"{url} does not exist", code="us-page-missing", value=url)
+            if url in visited:
+                raise UnusableAnswerError(f"{url} leads back to itself", code="us-listing-in-a-circle", value=url)
             visited.add(url)
             ids.update(answer.ids)
             tally.expected, url, params = answer.total, answer.following, None
@@ -106,7 +108,9 @@ def reduced_package(package: str, body: IO[bytes]) -> bytes:
     """
     files = _kept_files(body)
     if "mods.xml" not in files or len(files) == 1:
-        raise UnusableAnswerError(f"a package without {'html files' if 'mods.xml' in files else 'mods.xml'}")
+        raise UnusableAnswerError(
+            f"a package without {'html files' if 'mods.xml' in files else 'mods.xml'}", code="package-incomplete"
+        )
     raw_store.xml_root(f"{package}/mods.xml", files["mods.xml"], root="mods")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as reduced:
@@ -123,10 +127,17 @@ def _kept_files(body: IO[bytes]) -> dict[str, bytes]:
         with zipfile.ZipFile(body) as archive:
             entries = [(match.group(1), e) for e in archive.infolist() if (match := KEPT.fullmatch(e.filename))]
             if sum(entry.file_size for _, entry in entries) > LARGEST_PACKAGE:
-                raise UnusableAnswerError(f"the package holds more than {LARGEST_PACKAGE} bytes of text", final=True)
+                raise UnusableAnswerError(
+                    f"the package holds more than {LARGEST_PACKAGE} bytes of text",
+                    final=True,
+                    code="package-too-large",
+                    value=LARGEST_PACKAGE,
+                )
             return {name: archive.read(entry) for name, entry in entries}
     except UnusableAnswerError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError) as error:
         body.seek(0)
-        raise UnusableAnswerError(f"not a whole zip file ({error}): {raw_store.excerpt(body.read(1000))}") from None
+        raise UnusableAnswerError(
+            f"not a whole zip file ({error}): {raw_store.excerpt(body.read(1000))}", code="package-not-whole"
+        ) from None

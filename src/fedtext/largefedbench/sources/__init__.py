@@ -57,7 +57,7 @@ def raw_pages(raw_dir: Path, source: Source) -> list[RawPage]:
 def unread_files(raw_dir: Path, source: Source) -> list[SkippedPageError]:
     """Return every file and link below the source's folder that is no page, by name and with the reason."""
     return [
-        SkippedPageError(f"{source.name}/{printable(name)}", reason)
+        SkippedPageError(f"{source.name}/{printable(name)}", reason, code="file-not-read")
         for name, path in _files(raw_dir, source)
         if (reason := _unread(source, name, path))
     ]

@@ -24,14 +24,14 @@ def parse(page: RawPage) -> Iterator[Turn | RawPageError]:
     with reading(page.name):
         status = joined(str((value["messages"] or [{}])[0].get("status", "missing")))
         if status.lower() != "ok":
-            raise InputError(f"the server answered {status!r} instead of a page")
+            raise InputError(f"the server answered {status!r} instead of a page", code="status-instead-of-page")
         server = page.name.partition("/")[0]
         rows = value["collection"]
         if not isinstance(rows, list):
             raise TypeError("collection is not a list")
     said = value["messages"][0].get("count") if value["messages"] else None
     if str(said).isdecimal() and int(str(said)) != len(rows):
-        yield RawPageError(page.name, f"says that it holds {said} rows and holds {len(rows)}")
+        yield RawPageError(page.name, f"says that it holds {said} rows and holds {len(rows)}", code="row-count-differs")
     for number, row in enumerate(rows):
         yield _turn(row, server) if _well_formed(row) else malformed(page, server, number, row)
 

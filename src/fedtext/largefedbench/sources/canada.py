@@ -147,13 +147,13 @@ def parse(page: RawPage) -> Iterator[Turn | Unknown | RawPageError]:
     root = parse_xml(page.name, page.read(), root="Hansard")
     with reading(page.name):
         if root.find("HansardBody") is None:
-            raise InputError("no <HansardBody>")
+            raise InputError("no <HansardBody>", code="no-hansard-body")
         items = {item.get("Name"): joined(*item.itertext()) for item in root.iter("ExtractedItem")}
         sitting, other = _sitting(items), _other_page(root, items)
         if other is None:
             yield from _outside(root, sitting)
             return
-        yield SkippedPageError(page.name, LEFT_ASIDE[other])
+        yield SkippedPageError(page.name, LEFT_ASIDE[other], code="kind-left-aside")
         yield from (replace(item, kind=other) for item in _outside(root, sitting) if isinstance(item, Turn))
 
 

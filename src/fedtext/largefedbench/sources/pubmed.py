@@ -213,7 +213,7 @@ def pubmed_rows(path: Path) -> Iterator[Row]:
         try:
             turns, labels = list(parse(page)), first_headings(page)
         except RawPageError as error:
-            raise FormError(f"{error.name}: {error.reason}") from None
+            raise FormError(f"{error.name}: {error.reason}", code=error.code, value=error.value) from None
         for turn in turns:
             if not isinstance(turn, Turn):
                 continue
@@ -244,7 +244,7 @@ def _pages(path: Path) -> list[RawPage]:
         return [RawPage(path.name, path)]
     files = sorted(file for pattern in ("*.xml", "*.xml.gz") for file in path.rglob(pattern))
     if not files:
-        raise FormError("no *.xml")
+        raise FormError("no *.xml", code="no-xml-files")
     return [RawPage(file.relative_to(path).as_posix(), file) for file in files]
 
 

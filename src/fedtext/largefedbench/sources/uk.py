@@ -245,7 +245,7 @@ def parse(page: RawPage) -> Iterator[Turn | Unknown]:
     with reading(page.name):
         match = PAGE.search(page.name)
         if match is None:
-            raise InputError("the file is not named <kind><date><letter>.xml")
+            raise InputError("the file is not named <kind><date><letter>.xml", code="uk-file-name")
         date = _own_date(root, match["date"])
         superseded = page.superseded or root.get("latest") == "no"
         day = _Day(date, CHAMBERS.get(match["kind"], "Westminster Hall"), match["kind"])
@@ -265,7 +265,7 @@ def _own_date(root: Any, named: str) -> str:
     ids = (DATE_IN_ID.search(element.get("id") or "") for element in root.iterchildren("speech"))
     ((own, _),) = Counter(match["date"] for match in ids if match).most_common(1) or [(date, 0)]
     if own != date:
-        raise InputError(f"a day of {own} in a file named {date}")
+        raise InputError(f"a day of {own} in a file named {date}", code="uk-day-differs")
     return date
 
 

@@ -84,12 +84,17 @@ def package_files(page: RawPage) -> Iterator[tuple[str, bytes | RawPageError]]:
     for name, read in _of_directory(page) if page.path.is_dir() else _of_archive(page):
         part = f"{page.name}/{printable(name)}"
         if read is None:
-            yield name, SkippedPageError(part, "its name is not of a granule (html/*.htm) or of mods.xml")
+            yield (
+                name,
+                SkippedPageError(
+                    part, "its name is not of a granule (html/*.htm) or of mods.xml", code="part-of-no-kind"
+                ),
+            )
             continue
         try:
             with reading(part):
                 if name in seen:
-                    raise InputError("comes twice in the package")
+                    raise InputError("comes twice in the package", code="part-twice")
                 seen.add(name)
                 yield name, read()
         except RawPageError as error:
@@ -132,7 +137,9 @@ def _of_archive(page: RawPage) -> Iterator[tuple[str, Read]]:
 
 def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> bytes:
     if room < 0:
-        raise InputError(f"the package holds more than {MAX_BYTES} bytes of text")
+        raise InputError(
+            f"the package holds more than {MAX_BYTES} bytes of text", code="text-of-package-too-large", value=MAX_BYTES
+        )
     return unpacked(archive.read(entry))
 
 
@@ -164,16 +171,16 @@ def preformatted(name: str, data: bytes) -> str:
         page = decode(data)
         blocks = root.findall(".//pre")
         if not blocks:
-            raise InputError("no <pre> block")
+            raise InputError("no <pre> block", code="no-text-block")
         written = _BLOCK.findall(page)
         if len(written) < len(_OPENING.findall(page)):
-            raise InputError("cut off: its <pre> block is not closed")
+            raise InputError("cut off: its <pre> block is not closed", code="text-block-cut-off")
         for unseen in root.iter(*_UNSEEN):
             unseen.text = None
         text = _text(blocks)
         hidden = sum(_size(html.unescape(_MARKUP.sub("", block))) for block in written) - _size(text)
         if hidden > _HIDDEN:
-            raise InputError(f"its markup is damaged: {hidden} characters are inside a tag")
+            raise InputError(f"its markup is damaged: {hidden} characters are inside a tag", code="markup-damaged")
         marks = list(root.iter("bullet"))
         for mark in marks:
             mark.text = f"•{mark.text or ''}"  # never closed: what follows is its content
@@ -203,7 +210,7 @@ def validate_page_date(text: str, date: str) -> None:
     except ValueError:
         return  # a head that is no date contradicts none
     if own != date:
-        raise InputError(f"a page of {own} in the package of {date}")
+        raise InputError(f"a page of {own} in the package of {date}", code="day-of-another-package")
 
 
 SPEAKER_LABEL = "speaker_label"
@@ -350,10 +357,14 @@ def parse(page: RawPage) -> Iterator[Turn | Unknown | RawPageError | Completenes
     ]
     if mods is None and not texts:
         yield from (data for _, data in files if isinstance(data, RawPageError))
-        raise RawPageError(page.name, f"holds neither {MODS_NAME} nor a granule (html/*.htm)")
+        raise RawPageError(
+            page.name, f"holds neither {MODS_NAME} nor a granule (html/*.htm)", code="package-holds-no-granule"
+        )
     granules = dict[str, Granule]()
     if mods is None:
-        yield RawPageError(f"{page.name}/{MODS_NAME}", "missing: speakers of this day have no id")
+        yield RawPageError(
+            f"{page.name}/{MODS_NAME}", "missing: speakers of this day have no id", code="package-without-mods"
+        )
     elif isinstance(mods, bytes):
         try:
             granules = _granules(page, mods)
@@ -379,7 +390,7 @@ def parse(page: RawPage) -> Iterator[Turn | Unknown | RawPageError | Completenes
 def _package_date(page: RawPage) -> str:
     match = PACKAGE.search(Path(page.name).name)
     if match is None:
-        raise InputError("the package is not named CREC-<date>")
+        raise InputError("the package is not named CREC-<date>", code="package-name")
     day = datetime.date.fromisoformat(match.group(1))
     return possible_date(day.year, day.month, day.day)
 

@@ -54,7 +54,9 @@ def declare_population(corpus: Corpus, privacy: Privacy, partition: Partition) -
     if privacy.enrolment is None and privacy.sampling == "fixed_size":
         raise InputError(
             "privacy.sampling is fixed_size and privacy.enrolment is not set: a draw of fixed size is among known "
-            "clients, silent ones too; give the file of ids, or set sampling to poisson"
+            "clients, silent ones too; give the file of ids, or set sampling to poisson",
+            code="draw-without-enrolment",
+            parameter="privacy.enrolment",
         )
     if privacy.enrolment is None:
         most = number if corpus.max_clients is None else min(number, corpus.max_clients)
@@ -80,7 +82,10 @@ def _measurable(population: Population, partition: Partition) -> Population:
         raise InputError(
             f"privacy.population is {population.enrolled}, of which partition.test_share {partition.test_share} would "
             f"hold out {population.test}: at least {FEWEST['test']} are needed, so declare all who are enrolled, or "
-            "raise the share"
+            "raise the share",
+            code="too-few-test-units",
+            parameter="privacy.population",
+            value=population.enrolled,
         )
     return population
 
@@ -125,7 +130,10 @@ def _within_population(codes: np.ndarray, privacy: Privacy) -> np.ndarray:
     if privacy.population is not None and len(codes) > privacy.population:
         raise InputError(
             f"privacy.population is {privacy.population}, and more {privacy.unit}s hold text: declare all who are "
-            "enrolled, silent ones included"
+            "enrolled, silent ones included",
+            code="population-too-small",
+            parameter="privacy.population",
+            value=privacy.population,
         )
     return codes
 

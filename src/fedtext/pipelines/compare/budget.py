@@ -88,7 +88,9 @@ def budget_checker(data_root: Path) -> Callable[..., bool]:
         if refused:
             raise RunRefusedError(
                 "the budget does not pay for all runs of this comparison, and none was started: "
-                f"{max(refused, key=lambda error: error.total)}. Or compare fewer: compare.algorithms, compare.seeds"
+                f"{max(refused, key=lambda error: error.total)}. Or compare fewer: compare.algorithms, compare.seeds",
+                code="comparison-beyond-budget",
+                parameter="privacy.total_epsilon",
             )
         return True
 

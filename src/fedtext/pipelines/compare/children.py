@@ -168,7 +168,9 @@ def start(child: ChildRun, *options: str, quiet: bool = False) -> None:
     if done.returncode:
         raise RunRefusedError(
             f"{child.name} with seed {child.seed} failed with exit code {done.returncode}; its message stands above. "
-            f"Finished runs are kept: mend it and run the same command, or this run alone: {' '.join(command)}"
+            f"Finished runs are kept: mend it and run the same command, or this run alone: {' '.join(command)}",
+            code="child-failed",
+            value=child.name,
         )
 
 

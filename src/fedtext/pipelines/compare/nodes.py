@@ -16,7 +16,8 @@ from fedtext.privacy.composition import compose_runs
 from fedtext.reporting import figures_comparison as figures
 from fedtext.reporting.comparison import Run, compare_runs, measured_costs, privacy_cost_sentence
 from fedtext.reporting.comparison_text import render_markdown, render_page, table1_csv, table2_csv
-from fedtext.system.refusal import RunRefusedError
+from fedtext.system.errors import InputError
+from fedtext.system.refusal import refusal_of
 
 SETS_MAP = "sets_map"
 
@@ -29,8 +30,8 @@ def entry_checker(known: Collection[str]) -> Callable[[Compare, Claims], bool]:
             claims.validate_names({*compare.entries, *known})
             for names in (claims.measures, *(claim.measures for claim in claims.judged.values())):
                 measures_of_kind(Measure, names)
-        except ValueError as error:
-            raise RunRefusedError(str(error)) from None
+        except InputError as error:
+            raise refusal_of(error) from None
         return True
 
     return check_entries

@@ -16,7 +16,8 @@ from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare import budget, nodes
 from fedtext.pipelines.compare.children import ChildRun, ResultPaths, planned
 from fedtext.privacy.tags import Tag
-from fedtext.system.refusal import RunRefusedError, parameter_faults, parameters_refusal
+from fedtext.system.errors import InputError
+from fedtext.system.refusal import parameter_faults, parameters_refusal, refusal_of
 from fedtext.wiring.algorithm import Outputs
 from fedtext.wiring.config import ProjectConfigLoader
 from fedtext.wiring.guard.catalog import catalog_resolver, place
@@ -46,8 +47,8 @@ def create_pipeline(settings: Settings, jobs: Mapping[str, Pipeline]) -> Pipelin
     compare = Compare.model_validate(parameters["compare"])
     try:
         compare.validate_names(tuple(jobs))
-    except ValueError as error:
-        raise RunRefusedError(str(error)) from None
+    except InputError as error:
+        raise refusal_of(error) from None
     placed = _places(loader)
     left = _left({entry.algorithm for entry in compare.chosen.values()}, placed)
     children = [child for seed in compare.seeds for child in _children(compare, seed, left, loader)]

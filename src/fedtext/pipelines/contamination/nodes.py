@@ -32,7 +32,9 @@ def date_records(contamination: Contamination, out_dir: str) -> tuple[pd.DataFra
     if contamination.snapshot is None or contamination.cutoff is None:
         raise RunRefusedError(
             "contamination needs a snapshot and the last day of the model's training data: kedro run --pipelines "
-            "contamination --params contamination.snapshot=2025.1,contamination.cutoff=2024-06-30"
+            "contamination --params contamination.snapshot=2025.1,contamination.cutoff=2024-06-30",
+            code="contamination-not-told",
+            parameter="contamination",
         )
     directory = snapshot_directory(contamination.snapshot, out_dir)
     records = dated_records(directory, contamination.config, contamination.cutoff)

@@ -51,7 +51,7 @@ def controls_pipeline(settings: Settings) -> Pipeline:
         )
     for task in form.tasks:
         controls += downstream.controls(task, form)
-    return Pipeline([*(private_evaluation.opening() if form.priced else [_drawn_samples()]), *controls])
+    return Pipeline([*(private_evaluation.opening() if form.dp else [_drawn_samples()]), *controls])
 
 
 def _copies() -> list[Node]:
@@ -108,7 +108,7 @@ def _of_texts(algorithm: Algorithm, settings: Settings) -> Pipeline:
     for task in form.tasks:
         scored += downstream.of_texts(task, algorithm, judged)
     scores = {task: downstream.scores_of_all(task, algorithm, judged, form) for task in form.tasks}
-    if form.priced:
+    if form.dp:
         return Pipeline([*scored, *private_evaluation.of_texts(algorithm, form, compared, judged, scores)])
     scored += [downstream.compared(task, place, own, made.downstream(task.name)) for task, own in scores.items()]
     return Pipeline([*scored, _comparison(algorithm, compared, form), *_distances(algorithm)])
@@ -125,7 +125,7 @@ def _of_model(algorithm: Algorithm, settings: Settings) -> Pipeline:
         name="score_trained_model",
     )
     compared = _controls(settings.evaluation) | counts
-    if settings.evaluation.priced:
+    if settings.evaluation.dp:
         return Pipeline([scored, *private_evaluation.of_model(algorithm, settings.evaluation, compared)])
     return Pipeline([scored, _comparison(algorithm, compared, settings.evaluation)])
 
@@ -133,7 +133,7 @@ def _of_model(algorithm: Algorithm, settings: Settings) -> Pipeline:
 def _of_preferences(algorithm: Algorithm, settings: Settings) -> Pipeline:
     """Evaluate pairs, by how the scorer orders test clients' own without DP evaluation; and a policy's answers."""
     answered = of_policies(algorithm, settings)
-    if settings.evaluation.priced:
+    if settings.evaluation.dp:
         return Pipeline(answered)
     made, place = algorithm.outputs, _place(algorithm)
     ordering = place.node(
@@ -149,7 +149,7 @@ def _of_preferences(algorithm: Algorithm, settings: Settings) -> Pipeline:
 def _of_policy(algorithm: Algorithm, settings: Settings) -> Pipeline:
     """Evaluate a policy, by how it orders test clients' own pairs without DP evaluation; and by its answers."""
     answered = of_policies(algorithm, settings)
-    if settings.evaluation.priced:
+    if settings.evaluation.dp:
         return Pipeline(answered)
     made, place = algorithm.outputs, _place(algorithm)
     ordering = place.node(

@@ -120,7 +120,11 @@ def _downstream(
 ) -> list[Node]:
     """Create a downstream task's release, and the comparison that is computed from it."""
     if task.private is None:
-        raise InputError(f"{task.group}: {task.name} has no release under DP evaluation: set evaluation.priced=false")
+        raise InputError(
+            f"{task.group}: {task.name} has no release under DP evaluation: set evaluation.dp=false",
+            code="task-without-release",
+            parameter=task.group,
+        )
     made, place, charged = algorithm.outputs, _place(algorithm), _charged(task, _place(algorithm))
     release, compare = task.private
     sums, document = made.downstream_sums(task.name), made.downstream(task.name)

@@ -14,6 +14,8 @@ def export_snapshot(export: Export, out_dir: str) -> tuple[Iterable[dict[str, st
     if export.snapshot is None or export.config is None:
         raise RunRefusedError(
             "an export needs a snapshot and one of its configs: kedro run --pipelines largefedbench_export --params "
-            "export.snapshot=2025.1,export.config=congress"
+            "export.snapshot=2025.1,export.config=congress",
+            code="export-not-told",
+            parameter="export",
         )
     return seven_fields_by_split(snapshot_directory(export.snapshot, out_dir), export.config)

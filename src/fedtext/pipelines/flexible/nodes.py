@@ -76,7 +76,10 @@ def assign_silos(private_clients: pd.DataFrame, silos: Silos, privacy: Privacy) 
     if by_column and privacy.unit == "record" and _spans_silos(private_clients):
         raise InputError(
             "privacy.unit is record, and the silo column puts records of one client in several silos: give a client "
-            "another id in each silo (corpus.client_column), or set privacy.unit=client"
+            "another id in each silo (corpus.client_column), or set privacy.unit=client",
+            code="records-of-client-in-silos",
+            parameter="privacy.unit",
+            value="record",
         )
     ids = private_clients["client_id"].drop_duplicates().tolist()
     if by_column:  # not by the order of its rows, which another file may have otherwise
@@ -107,7 +110,9 @@ def declare_silos(silos: Silos) -> Units:
     if not silos.units:
         raise InputError(
             "silos.units is empty, and the corpus is not a public one that may be counted: declare how many "
-            "training units each silo holds, as silos.units: {north: 2000, south: 1500}"
+            "training units each silo holds, as silos.units: {north: 2000, south: 1500}",
+            code="units-not-declared",
+            parameter="silos.units",
         )
     return dict(silos.units)
 
@@ -130,7 +135,7 @@ def open_flexible_ledger(
     """Open an empty ledger of all silos, after checking that the planned releases fit the budget of each."""
     parties = parties_of(units, silos, privacy.epsilon)
     ledger = plan.planned_ledger(parties, flexible, privacy, dim=start.size, embedding_dim=encoder.dim)
-    return ledger.model_copy(update={"deal": silo_partition(corpus, partition, silos)})
+    return ledger.model_copy(update={"partition_rule": silo_partition(corpus, partition, silos)})
 
 
 def begin_ledger(ledger: Ledger) -> tuple[Ledger, Plan]:

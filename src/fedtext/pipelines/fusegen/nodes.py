@@ -2,13 +2,9 @@
 
 from collections.abc import Callable
 
-import numpy as np
 import pandas as pd
 
 from fedtext.algorithms.fusegen import chosen_examples, validate_generator_count
-from fedtext.corpora.records import SYNTHETIC_COLUMNS
-from fedtext.embedding.nonempty import encode_nonempty
-from fedtext.federation.communication import Exchange
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.units import Population
 from fedtext.generation.apportionment import split_evenly
@@ -67,14 +63,3 @@ def choose_examples(written: pd.DataFrame, encoder: Encoder, task: Task, fusegen
     """Choose the next round's examples by the generators' classifiers."""
     features = encoder.encode(written["text"].tolist(), label="texts of the generators", undirected_as_zeros=True)
     return chosen_examples(written, features, class_indices(task, written), len(task.labels), fusegen)
-
-
-def keep_all_texts(written: pd.DataFrame, encoder: Encoder) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return the synthetic data set, of all rounds, with each text's generator and round; and its embeddings."""
-    table = written[[*SYNTHETIC_COLUMNS, "generator"]]
-    return table, encode_nonempty(encoder, table["text"].tolist(), label="texts of the generators")
-
-
-def count_nothing_exchanged(written: pd.DataFrame) -> Exchange:
-    """Count what one client exchanges: nothing."""
-    return Exchange(down_floats=0, up_floats=0, exchanges=0)

@@ -3,6 +3,7 @@
 from kedro.pipeline import Node, Pipeline, node
 
 from fedtext.pipelines.fusegen import nodes
+from fedtext.pipelines.outputs.pipeline import public_texts
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, OutputType
 from fedtext.wiring.generators import generator_inputs
@@ -16,7 +17,7 @@ TASK, PARAMETERS = "params:task", "params:fusegen"
 def create_pipeline(settings: Settings) -> Pipeline:
     """Create an empty ledger, the rounds, and the synthetic data set."""
     rounds = settings.rounds(FUSEGEN.name)
-    written, made = FUSEGEN.round(rounds, "written"), ALGORITHM.outputs
+    written = FUSEGEN.round(rounds, "written")
     return Pipeline(
         [
             *_setup(settings.generators),
@@ -27,13 +28,7 @@ def create_pipeline(settings: Settings) -> Pipeline:
                 carried={"written_before": "written", "shown_before": "shown"},
                 first={"written_before": FUSEGEN("written"), "shown_before": FUSEGEN("shown")},
             ),
-            FUSEGEN.node(
-                nodes.keep_all_texts,
-                [written, "encoder"],
-                [made.synthetic, made.synthetic_embeddings],
-                name="keep_all_texts",
-            ),
-            FUSEGEN.node(nodes.count_nothing_exchanged, written, made.exchange, name="count_nothing_exchanged"),
+            *public_texts(FUSEGEN.name, written),
         ]
     )
 

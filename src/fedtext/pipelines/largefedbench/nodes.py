@@ -73,7 +73,8 @@ def compare_snapshots(
 
     if old is None or new is None:
         raise RunRefusedError(
-            "name two snapshots: kedro run --pipelines largefedbench_diff --params old=2025.1,new=2025.2"
+            "name two snapshots: kedro run --pipelines largefedbench_diff --params old=2025.1,new=2025.2",
+            code="snapshots-not-told",
         )
     difference = compare(*(snapshot_directory(str(one), largefedbench.out_dir) for one in (old, new)))
     name = f"{difference['old']}-to-{difference['new']}"
@@ -100,7 +101,9 @@ def push_snapshot(largefedbench: LargeFedBench, release: Release) -> str:
     if largefedbench.snapshot is None:
         raise RunRefusedError(
             "name the release: HF_TOKEN=... kedro run --pipelines push "
-            "--params largefedbench.snapshot=2025.1,release.repository=owner/name"
+            "--params largefedbench.snapshot=2025.1,release.repository=owner/name",
+            code="release-not-told",
+            parameter="release",
         )
     address = push_release(Path(release.out_dir) / largefedbench.snapshot, release)
     echo(f"  pushed: {address}")

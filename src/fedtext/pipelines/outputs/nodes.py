@@ -44,6 +44,17 @@ def keep_final_texts(
     return final_texts.iloc[kept][list(SYNTHETIC_COLUMNS)].reset_index(drop=True), final_embeddings[kept]
 
 
+def keep_written_texts(written: pd.DataFrame, encoder: Encoder) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return the synthetic data set, all texts with their round and generator, and its embeddings."""
+    table = written[[*SYNTHETIC_COLUMNS, "generator"]]
+    return table, encode_nonempty(encoder, table["text"].tolist(), label="texts of the generators")
+
+
+def count_nothing_exchanged(written: pd.DataFrame) -> Exchange:
+    """Count what one client exchanges: nothing."""
+    return Exchange(down_floats=0, up_floats=0, exchanges=0)
+
+
 def collect_round_embeddings(*candidate_embeddings: np.ndarray) -> dict[str, np.ndarray]:
     """Collect each round's embeddings, keyed `round_01`, ..., for the evaluation; no key for a round without texts."""
     return nonempty_by_round(candidate_embeddings)

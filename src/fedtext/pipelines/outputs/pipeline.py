@@ -47,6 +47,20 @@ def final_texts(algorithm: str) -> list[Node]:
     ]
 
 
+def public_texts(algorithm: str, written: str) -> list[Node]:
+    """Create the nodes from texts that several generators wrote without private data to the synthetic data set."""
+    own, made = Namespace(algorithm), Outputs(algorithm)
+    return [
+        own.node(
+            nodes.keep_written_texts,
+            [written, "encoder"],
+            [made.synthetic, made.synthetic_embeddings],
+            name="keep_written_texts",
+        ),
+        own.node(nodes.count_nothing_exchanged, written, made.exchange, name="count_nothing_exchanged"),
+    ]
+
+
 def round_embeddings(algorithm: str, embeddings: Sequence[str]) -> Node:
     """Create the node that collects `embeddings`, those of each round's candidates in order."""
     return Namespace(algorithm).node(

@@ -27,12 +27,18 @@ def assign_clients(private_records: pd.DataFrame, params: Partition, corpus: Cor
         raise RunRefusedError(
             f"partition.method '{params.method}' deals all records out among made-up clients, so that who holds what "
             "depends on everybody's text: set partition.method=natural, or corpus.declared_public=true if the text is "
-            "public"
+            "public",
+            code="dealing-needs-public-text",
+            parameter="partition.method",
+            value=params.method,
         )
     if params.method != "natural" and params.split == "corpus" and SPLIT_COLUMN in private_records:
         raise RunRefusedError(
             f"partition.method '{params.method}' would mix the corpus's own training and test clients: set "
-            "partition.split=hash to split the simulated clients anew, or partition.method=natural"
+            "partition.split=hash to split the simulated clients anew, or partition.method=natural",
+            code="dealing-mixes-splits",
+            parameter="partition.method",
+            value=params.method,
         )
     ids, labels = private_records["client_id"], nullable(private_records["label"])
     own = private_records if params.method == "natural" else private_records.drop(columns=SILO_COLUMN, errors="ignore")

@@ -38,13 +38,13 @@ def create_pipeline(settings: Settings) -> Pipeline:
                 name="chunk_public_records",
             ),
             node(
-                split_samples if settings.evaluation.priced else split_samples_for_open_figures,
+                split_samples if settings.evaluation.dp else split_samples_for_open_figures,
                 ["private_samples", "private_clients", "params:partition"],
                 ["private_train", "private_validation", "private_test"],
                 name="split_samples",
                 tags=Tag.SPLIT,
             ),
-            *([] if settings.evaluation.priced else [_drawn()]),
+            *([] if settings.evaluation.dp else [_drawn()]),
         ]
     )
 

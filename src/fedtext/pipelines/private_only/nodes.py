@@ -20,13 +20,18 @@ def check_private_only(
     if not evaluation.has_private_control(corpus):
         raise InputError(
             "private_only trains on the private text itself, which no epsilon covers, and the corpus is private: run "
-            "it on a public one (corpus.declared_public=true if this is public), or say evaluation.private_control=true"
+            "it on a public one (corpus.declared_public=true if this is public), or say "
+            "evaluation.private_control=true",
+            code="control-reads-private-text",
         )
-    priced = evaluation.is_priced(corpus)
-    if priced or not classification.is_measured(task, priced=priced):
+    dp = evaluation.is_dp(corpus)
+    if dp or not classification.is_measured(task, dp=dp):
         raise InputError(
-            "private_only is judged by classification, which is not measured here: set evaluation.priced=false, or "
-            "leave classification.measured out"
+            "private_only is judged by classification, which is not measured here: set evaluation.dp=false, or "
+            "leave classification.measured out",
+            code="control-judged-by-classification",
+            parameter="classification.measured",
+            value=True,
         )
     whom = "nobody: a classifier learns from the private text itself, and test clients' text judges it without noise"
     return {"epsilon": None, "protects": whom}

@@ -28,7 +28,7 @@ def create_pipeline(settings: Settings) -> Pipeline:
         name="check_private_only",
         tags=Tag.CHECK,
     )
-    if form.priced or not (form.private_control and CLASSIFICATION in form.tasks):
+    if form.dp or not (form.private_control and CLASSIFICATION in form.tasks):
         return Pipeline([check])
     scores, document = (
         scores_of_controls(CLASSIFICATION, form),

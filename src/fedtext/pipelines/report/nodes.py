@@ -18,12 +18,11 @@ from fedtext.params.evaluation import Evaluation
 from fedtext.params.privacy import Privacy
 from fedtext.reporting.figures import accuracy_bars, privacy_price, round_curves, trade_off_curve
 from fedtext.reporting.glossary import Terms
-from fedtext.reporting.html import Sample, render_report
+from fedtext.reporting.html import SHOWN_SEED, Sample, render_report
 from fedtext.reporting.preferences import gap_histogram, preference_scorecard, render_preferences
 from fedtext.reporting.scorecard import Distribution, Protection, copies_sentence, epsilon_after, scorecard
 
 LOG = logging.getLogger(__name__)
-SHOWN_SEED = 0  # of the draw of the texts that a report shows
 CORPORA: dict[str, str] = {
     "docstrings": "the docstrings of Python's standard library",
     "table": "a table of texts",

@@ -28,7 +28,7 @@ def _of_texts(algorithm: Algorithm, settings: Settings) -> list[Node]:
     made, place = algorithm.outputs, _place(algorithm)
     figures = {"accuracy": "accuracy", "privacy": "privacy", "trade_off": "trade_off", "pca_sets": "sets_map"}
     figures |= {"rounds": "rounds", "pca_rounds": "rounds_map"} if algorithm.rounds else {}
-    figures |= {} if settings.evaluation.priced else {"tokens": "tokens"}
+    figures |= {} if settings.evaluation.dp else {"tokens": "tokens"}
     figures |= {name: name for name in algorithm.figures}
     tasks = {task.name: made.downstream(task.name) for task in settings.evaluation.tasks}
     shown = {place_in_page: made.figure(name) for place_in_page, name in figures.items()}
@@ -92,7 +92,7 @@ def _of_preferences(algorithm: Algorithm, settings: Settings) -> list[Node]:
     """Report on preference pairs, or on a policy that was trained on private ones and has none to show."""
     made, place = algorithm.outputs, _place(algorithm)
     declared = {name: f"params:{name}" for name in ("corpus", "evaluation", "privacy")}
-    measured = {} if settings.evaluation.priced else {"accuracy": made.accuracy}
+    measured = {} if settings.evaluation.dp else {"accuracy": made.accuracy}
     answered = {}
     if algorithm.policies(settings):
         judged = settings.policies
@@ -101,7 +101,7 @@ def _of_preferences(algorithm: Algorithm, settings: Settings) -> list[Node]:
             answers = {"by_policy": made.answers(POLICY.name), "by_generator": made.answers(UNTUNED.name)}
             answered = {"prompts": made.held_out_prompts, **answers}
         measured |= {"membership": made.membership} if judged.membership else {}
-    shown = {} if settings.evaluation.priced else {"accuracy": made.figure("accuracy")}
+    shown = {} if settings.evaluation.dp else {"accuracy": made.figure("accuracy")}
     pairs = {"pairs": made.pairs} if algorithm.makes is OutputType.PREFERENCES else {}
     gaps = place.node(nodes.draw_gaps, made.pairs, made.figure("gaps"), name="draw_gaps", tags=Tag.REPORT)
     return [
@@ -134,7 +134,7 @@ def _of_preferences(algorithm: Algorithm, settings: Settings) -> list[Node]:
 def _judged(algorithm: Algorithm, variant: EvaluationVariant) -> dict[str, str]:
     """Return the scorecard's common inputs, and the test clients' privacy cost with DP evaluation."""
     made = algorithm.outputs
-    paid = {"evaluation_report": made.evaluation_privacy_report} if variant.priced else {}
+    paid = {"evaluation_report": made.evaluation_privacy_report} if variant.dp else {}
     copies = {"copies": COPIES} if variant.has_exact_private_control else {}
     declared = {name: f"params:{name}" for name in ("corpus", "evaluation", "privacy")}
     made_of = {"privacy_report": made.privacy_report, "accuracy": made.accuracy, "cost": made.cost}
@@ -144,7 +144,7 @@ def _judged(algorithm: Algorithm, variant: EvaluationVariant) -> dict[str, str]:
 def _shared(algorithm: Algorithm, variant: EvaluationVariant) -> list[Node]:
     """Create the figures that every report has."""
     made, place = algorithm.outputs, _place(algorithm)
-    measured = algorithm.makes not in (OutputType.PREFERENCES, OutputType.POLICY) or not variant.priced
+    measured = algorithm.makes not in (OutputType.PREFERENCES, OutputType.POLICY) or not variant.dp
     accuracies = place.node(
         nodes.draw_accuracies, made.accuracy, made.figure("accuracy"), name="draw_accuracies", tags=Tag.REPORT
     )

@@ -58,7 +58,9 @@ def read_private_snapshot(corpus: Corpus, privacy: Privacy, out_dir: str) -> pd.
     if corpus.snapshot is None or corpus.config is None:
         raise RunRefusedError(
             "corpus.source 'snapshot' needs corpus.snapshot (a name below largefedbench.out_dir, or a directory) and "
-            "corpus.config, for example corpus.snapshot=2025.1,corpus.config=congress"
+            "corpus.config, for example corpus.snapshot=2025.1,corpus.config=congress",
+            code="snapshot-not-told",
+            parameter="corpus.snapshot",
         )
     place = snapshot_directory(corpus.snapshot, out_dir)
     records = read_snapshot(place, corpus.config)

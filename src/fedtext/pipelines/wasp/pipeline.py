@@ -215,7 +215,12 @@ def create_pipeline(settings: Settings) -> Pipeline:
     """
     chosen, rounds = settings.group("wasp"), settings.rounds("wasp")
     if rounds < 2:
-        raise InputError(f"wasp.rounds is {rounds}: a vote changes what is written after it, so take at least 2")
+        raise InputError(
+            f"wasp.rounds is {rounds}: a vote changes what is written after it, so take at least 2",
+            code="too-few-rounds",
+            parameter="wasp.rounds",
+            value=rounds,
+        )
     models, votes = generator_inputs(settings.generators), chosen["votes"]
     return Pipeline(
         [

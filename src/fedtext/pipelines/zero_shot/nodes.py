@@ -1,15 +1,10 @@
 """The nodes of the zero-shot baseline: pure functions of public values."""
 
-import numpy as np
 import pandas as pd
 
-from fedtext.corpora.records import SYNTHETIC_COLUMNS
-from fedtext.embedding.nonempty import encode_nonempty
-from fedtext.federation.communication import Exchange
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.units import Population
 from fedtext.generation.by_class import labelled_texts_of
-from fedtext.models.encoder import Encoder
 from fedtext.models.generator import Generator
 from fedtext.params.corpus import Chunking
 from fedtext.params.labelled import ZeroShot
@@ -35,15 +30,4 @@ def write_zero_shot_texts(task: Task, zero_shot: ZeroShot, chunking: Chunking, *
         length=chunking.length,
         seed=derived_seed(zero_shot.seed, "zero shot"),
         label="zero-shot texts",
-    )
-
-
-def keep_written_texts(final_texts: pd.DataFrame, encoder: Encoder) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return the synthetic data set, with each text's generator, and its embeddings."""
-    table = final_texts.assign(round=1)[[*SYNTHETIC_COLUMNS, "generator"]]
-    return table, encode_nonempty(encoder, table["text"].tolist(), label="texts of the generators")
-
-
-def count_nothing_exchanged(final_texts: pd.DataFrame) -> Exchange:
-    """Count what one client exchanges: nothing."""
-    return Exchange(down_floats=0, up_floats=0, exchanges=0)
+    ).assign(round=1)

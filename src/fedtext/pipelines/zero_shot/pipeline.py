@@ -2,6 +2,7 @@
 
 from kedro.pipeline import Pipeline
 
+from fedtext.pipelines.outputs.pipeline import public_texts
 from fedtext.pipelines.zero_shot import nodes
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, OutputType
@@ -28,13 +29,7 @@ def create_pipeline(settings: Settings) -> Pipeline:
                 tags=Tag.BUDGET,
             ),
             ZERO_SHOT.node(nodes.write_zero_shot_texts, written, texts, name="write_zero_shot_texts"),
-            ZERO_SHOT.node(
-                nodes.keep_written_texts,
-                [texts, "encoder"],
-                [made.synthetic, made.synthetic_embeddings],
-                name="keep_written_texts",
-            ),
-            ZERO_SHOT.node(nodes.count_nothing_exchanged, texts, made.exchange, name="count_nothing_exchanged"),
+            *public_texts(ZERO_SHOT.name, texts),
         ]
     )
 

@@ -345,7 +345,7 @@ def _exact_outputs(node: GraphNode, read: str, classes: Mapping[str, str]) -> It
             message = (
                 f"node '{node.name}' gives exact figures of held-out private text ('{read}') out in '{name}', which "
                 "no release accounts for: give them out in a release (tag 'release', the test clients' ledger in "
-                "and out), or set evaluation.priced=false, and the report says first that test clients are not "
+                "and out), or set evaluation.dp=false, and the report says first that test clients are not "
                 "protected"
             )
             yield Violation("unpriced", node.name, name, message)

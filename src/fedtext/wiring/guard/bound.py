@@ -1,8 +1,8 @@
 """Values that a node's function holds beside its inputs: bound arguments, closures, defaults, a method's object.
 
-Settings are allowed. A table, an array or a text is data that no check of the graph sees; a text that is a parameter's
-value is a setting, however long. The path of a private file is no setting, except among the parameters of a run that
-the node starts (fedtext.wiring.own_run).
+Settings are allowed. A table, an array or a text is data that no check of the graph sees, and so are many short texts,
+for they may be a table's. What a parameter is called or says is a setting, however long and however many. The path of a
+private file is no setting, except among the parameters of a run that the node starts (fedtext.wiring.own_run).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from pydantic import BaseModel
 from fedtext.wiring.own_run import RunParameters
 
 LONGEST_WORD = 100  # characters: the name of something, not a text
-MOST_WORDS = 200
+MOST_WORDS = 200  # beside the parameters': a list of texts has more
 
 
 class KnownStrings(NamedTuple):
-    """The strings that can be recognised: resolved paths of private files, and the texts of the parameters."""
+    """The strings that can be recognised: resolved paths of private files, and the parameters' names and texts."""
 
     private_files: frozenset[Path] = frozenset()
     parameters: frozenset[str] = frozenset()
@@ -73,7 +73,7 @@ def _held_values(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _fault(value: Any, words: list[str], known: KnownStrings) -> str | None:
-    """Return what is wrong with a bound value, None if it is a setting; `words` collects its strings."""
+    """Return what is wrong with a bound value, None if it is a setting; `words` collects strings of no parameter."""
     if isinstance(value, str | Path) and not isinstance(value, Enum):
         return _fault_of_word(str(value), words, known)
     if value is None or isinstance(value, Real | Enum | type | ModuleType | BuiltinFunctionType):
@@ -96,9 +96,11 @@ def _fault(value: Any, words: list[str], known: KnownStrings) -> str | None:
 
 
 def _fault_of_word(word: str, words: list[str], known: KnownStrings) -> str | None:
-    if len(word) > LONGEST_WORD and not ("/" in word and " " not in word) and word not in known.parameters:
-        return f"a text of {len(word)} characters"
     if known.private_files and "/" in word and Path(word).expanduser().resolve() in known.private_files:
         return "the path of a private file"
+    if word in known.parameters:
+        return None
+    if len(word) > LONGEST_WORD and not ("/" in word and " " not in word):
+        return f"a text of {len(word)} characters"
     words.append(word)
     return None

@@ -61,7 +61,7 @@ class FolderSnapshot:
             yield
         except BaseException as error:
             failed = error
-        faults = [*_threads_left(threads, watch), *_processes_left(processes)]
+        faults = _left_running(threads, processes, watch)
         wrote = refused.seen or is_write_refused(failed)
         new = list(new_names(names, self._names.names()))
         if left := [path for path in new if self._is_made_by_node(path, private, watch, wrote=wrote)]:
@@ -70,10 +70,7 @@ class FolderSnapshot:
             more = f" and {len(left) - 1} more" if len(left) > 1 else ""
             faults.append(f"leaves {watch.shown(left[0])}{more} behind, which is undone")
         if faults and (isinstance(failed, Exception) or failed is None) and not _is_reported(failed, left):
-            raise RunRefusedError(
-                f"{watch.who} {' and '.join(faults)}, after it has read private data: return what it makes as a data "
-                "set, and end what it starts"
-            ) from failed
+            raise _refusal(watch, faults) from failed
         if failed is not None:
             raise failed
 
@@ -97,7 +94,9 @@ class FolderSnapshot:
         if workers := running.workers():
             raise RunRefusedError(
                 f"{watch.who} reads private data, and {workers[0]} runs beside it, where nothing watches: end "
-                "it before the run"
+                "it before the run",
+                code="something-runs-beside",
+                value=watch.who,
             )
 
     def _log_processes(self, processes: list[Process], watch: Watch) -> None:
@@ -110,6 +109,36 @@ class FolderSnapshot:
                     one.pid,
                     watch.who,
                 )
+
+
+@contextmanager
+def nothing_left_running(watch: Watch) -> Iterator[None]:
+    """End the threads and processes that the block leaves running, and raise if there were any.
+
+    Raises:
+        RunRefusedError: with what that was, unless the block raised an error of its own.
+    """
+    threads, processes = running.threads(), running.processes()
+    try:
+        yield
+    except BaseException:
+        _left_running(threads, processes, watch)
+        raise
+    if faults := _left_running(threads, processes, watch):
+        raise _refusal(watch, faults)
+
+
+def _left_running(threads: set[running.ThreadNumbers], processes: list[Process], watch: Watch) -> list[str]:
+    return [*_threads_left(threads, watch), *_processes_left(processes)]
+
+
+def _refusal(watch: Watch, faults: Sequence[str]) -> RunRefusedError:
+    return RunRefusedError(
+        f"{watch.who} {' and '.join(faults)}, after it has read private data: return what it makes as a data set, and "
+        "end what it starts",
+        code="left-behind",
+        value=watch.who,
+    )
 
 
 def _threads_left(before: set[running.ThreadNumbers], watch: Watch) -> Iterator[str]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from filecmp import cmp
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
+from fedtext.corpora.columns import parquet_parts
 from fedtext.params import Parameters
 from fedtext.resuming.fingerprint import named_paths
 from fedtext.wiring.config import corpus_is_public
@@ -63,11 +65,11 @@ def named_files(parameters: Mapping[str, Any]) -> dict[str, Path]:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Yield every string in a parameter's value."""
+    """Yield every string in a parameter's value, and the names of the parameters in a group."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list | tuple):
-        for inner in value.values() if isinstance(value, Mapping) else value:
+        for inner in [*value.keys(), *value.values()] if isinstance(value, Mapping) else value:
             yield from texts(inner)
 
 
@@ -82,14 +84,23 @@ def undeclared(parameters: Mapping[str, Any]) -> list[str]:
 
 
 def copies(parameters: Mapping[str, Any]) -> list[str]:
-    """Return one sentence for each private file of which another parameter names a copy."""
+    """Return one sentence for each private file of which another parameter names a copy, or a part of it.
+
+    What lies in the data root was made by runs.
+    """
     private, named = private_files(parameters), named_files(parameters)
     return [
         f"'{name}' names {path}, which holds the same bytes as the private file of '{secret}', {file}: name another"
         for secret, file in private.items()
         for name, path in named.items()
-        if name not in private and path.is_file() and file.is_file() and cmp(file, path, shallow=False)
+        if name not in (*private, "data_root") and _share_bytes(file, path)
     ]
+
+
+def _share_bytes(one: Path, other: Path) -> bool:
+    """Return whether two tables, files or directories of Parquet parts, have a part in common."""
+    pairs = product(parquet_parts(one), parquet_parts(other))
+    return any(a.stat().st_size == b.stat().st_size and cmp(a, b, shallow=False) for a, b in pairs)
 
 
 def holders(value: Any, files: Mapping[str, Path]) -> Iterator[str]:

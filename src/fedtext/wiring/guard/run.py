@@ -22,6 +22,9 @@ from fedtext.privacy.flow.check import is_private
 from fedtext.privacy.ledger import Release
 from fedtext.privacy.tags import Tag
 from fedtext.system.atomic import temporary_paths
+from fedtext.system.engine import computing_on
+from fedtext.system.engine import current as current_engine
+from fedtext.system.finished_pieces import keeping_pieces
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard import output_checks
 from fedtext.wiring.guard.catalog import dataset_classes, entry, is_parameter, place
@@ -32,6 +35,7 @@ from fedtext.wiring.guard.release import release_faults
 from fedtext.wiring.guard.side_effects import replaced, saving, watched
 from fedtext.wiring.guard.streams import hidden_prints
 from fedtext.wiring.guard.watch import Watch
+from fedtext.wiring.guard.workers import watched_engine
 
 
 class Guard:
@@ -67,13 +71,18 @@ class Guard:
             read = set[str]()
             with reading.without_recording():
                 watch = self._watch(node, inputs)
-            with watched(watch, self._surroundings), reading.watched(read):
+            with ExitStack() as stack:
+                stack.enter_context(computing_on(watched_engine(current_engine(), watch)))
+                if watch.reads_private:
+                    stack.enter_context(keeping_pieces(None))  # it may write no file
+                stack.enter_context(watched(watch, self._surroundings))
+                stack.enter_context(reading.watched(read))
                 made = node.func(*args, **kwargs)
             outputs = _by_dataset(node._outputs, made if isinstance(node._outputs, list) else (made,), made)
             with reading.without_recording():
                 fault = next(self._faults(node, inputs, outputs, read), None)
             if fault is not None:
-                raise RunRefusedError(f"node '{node.name}' {fault}")
+                raise RunRefusedError(f"node '{node.name}' {fault}", code="node-breaks-a-rule", value=node.name)
             return made
 
         return node._copy(func=function)

@@ -30,6 +30,7 @@ from tqdm import tqdm
 from fedtext.privacy.history import FOLDER as RECORDS
 from fedtext.system.file_limit import RefusedWrites, files_written, is_write_refused, no_file_written
 from fedtext.system.open_files import drop_buffers, write_buffers
+from fedtext.system.ray_engine import is_handing_over
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard.left_behind import FolderSnapshot
 from fedtext.wiring.guard.streams import hidden_descriptors, hidden_prints
@@ -106,6 +107,7 @@ def _without_a_trace(watch: Watch, surroundings: FolderSnapshot | None) -> Itera
         _silence_messages(watch, stack)
         _block_silent_events(watch, stack)
         _block_tracking(watch, stack)
+        _block_ray(watch, stack)
         exits = _ExitHandlers(watch)
         stack.enter_context(replaced(atexit, "register", exits.register))
         write_buffers(records)
@@ -148,7 +150,9 @@ def _refused_write_explained(watch: Watch) -> Iterator[None]:
         if is_write_refused(error):
             told = RunRefusedError(
                 f"{watch.who} writes a file itself while it reads private data ({type(error).__name__}): "
-                "return what it makes as a data set"
+                "return what it makes as a data set",
+                code="file-written",
+                value=watch.who,
             )
             raise told from error
         raise
@@ -219,6 +223,23 @@ def _block_tracking(watch: Watch, stack: ExitStack) -> None:
 
     for name in [name for name in dir(client) if name.startswith(("log_", "set_tag", "set_experiment_tag"))]:
         stack.enter_context(replaced(client, name, refuse))
+
+
+def _block_ray(watch: Watch, stack: ExitStack) -> None:
+    """Refuse what a node hands to Ray's workers past the run's engine, which watches them."""
+    for module, name in (("remote_function", "RemoteFunction"), ("actor", "ActorClass"), ("actor", "ActorMethod")):
+        if (owner := getattr(sys.modules.get(f"ray.{module}"), name, None)) is not None:
+            stack.enter_context(replaced(owner, "_remote", _by_the_engine_alone(owner._remote, watch)))
+
+
+def _by_the_engine_alone(function: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def judged(*args: Any, **kwargs: Any) -> Any:
+        if not is_handing_over():
+            watch.refuse("hands work to Ray while it reads private data: map it by the run's engine, which is watched")
+        return function(*args, **kwargs)
+
+    return judged
 
 
 class _ExitHandlers:

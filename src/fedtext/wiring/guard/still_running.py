@@ -13,6 +13,9 @@ from typing import NamedTuple
 import psutil
 from psutil import Process
 
+from fedtext.system.engine import worker_processes
+from fedtext.system.ray_engine import is_started
+
 PATIENCE = 1.0  # seconds for threads and processes to end that a node has stopped
 TRACKER = "multiprocessing.resource_tracker"  # Python's own process, which records names of shared memory
 
@@ -31,21 +34,29 @@ def threads() -> set[ThreadNumbers]:
 
 
 def processes() -> list[Process]:
-    """Return the processes that this process has started and still runs, except Python's own helper."""
-    return [one for one in Process().children(recursive=True) if not _is_over(one)]
+    """Return the processes that this process has started and still runs, except Python's own helper.
+
+    Workers of the run's engine are left out, and what they start: they are watched (fedtext.wiring.guard.workers).
+    """
+    engine = worker_processes()
+    found = [one for one in Process().children() if one.pid not in engine]
+    further = [child for one in found for child in _children(one) if child.pid not in engine]
+    return [one for one in (*found, *further) if not _is_over(one)]
 
 
 def workers() -> list[str]:
-    """Return the names of processes to which this one hands Python objects, which no watch of this process sees.
+    """Return the names of processes to which this one hands Python objects and that nothing watches.
 
+    Those of the run's engine are watched (fedtext.wiring.guard.workers).
     joblib keeps workers for minutes after their work, and starts new ones when it needs them: those are ended here.
     """
     idle = getattr(sys.modules.get("joblib.externals.loky.reusable_executor"), "_executor", None)
     if idle is not None:
         idle.shutdown(wait=True)
-    found = [f"the process {one.name}" for one in multiprocessing.active_children()]
+    engine = worker_processes()
+    found = [f"the process {one.name}" for one in multiprocessing.active_children() if one.pid not in engine]
     ray = sys.modules.get("ray")
-    if ray is not None and ray.is_initialized():
+    if ray is not None and ray.is_initialized() and not is_started():
         found.append("Ray")
     return found
 
@@ -82,6 +93,13 @@ def end_process(process: Process) -> None:
     """Kill a process at once."""
     with suppress(psutil.Error):
         process.kill()
+
+
+def _children(process: Process) -> list[Process]:
+    try:
+        return process.children(recursive=True)
+    except psutil.Error:
+        return []
 
 
 def _is_over(process: Process) -> bool:

@@ -103,7 +103,7 @@ class Watch:
 
     def refuse(self, what: str) -> None:
         """Raise SideEffectRefusedError with a message that the node does `what`."""
-        raise SideEffectRefusedError(f"{self.who} {what}")
+        raise SideEffectRefusedError(f"{self.who} {what}", code="side-effect", value=self.who)
 
     def hide(self) -> None:
         """Note that a message was hidden."""

@@ -7,8 +7,17 @@ from fedtext.wiring.hooks.preflight import PreflightHook
 from fedtext.wiring.hooks.privacy_flow import PrivacyFlowHook
 from fedtext.wiring.hooks.run_facts import RunFactsHook
 from fedtext.wiring.hooks.tracking import FailedHookHook, TrackingHook
+from fedtext.wiring.mlflow_plugin import MlflowHook
 
 __all__ = ["HOOKS"]
 
 # Hooks are called last to first: the graph is checked before anything is touched, and MLflow records the run last.
-HOOKS = (OutcomeHook(), RunFactsHook(), TrackingHook(), PreflightHook(), PrivacyFlowHook(), FailedHookHook())
+HOOKS = (
+    OutcomeHook(),
+    RunFactsHook(),
+    TrackingHook(),
+    MlflowHook(),
+    PreflightHook(),
+    PrivacyFlowHook(),
+    FailedHookHook(),
+)

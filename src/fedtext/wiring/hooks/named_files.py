@@ -60,7 +60,10 @@ def _check_declaration(corpus: Corpus, privacy: Privacy) -> None:
     if privacy.total_epsilon is not None and privacy.total_epsilon < privacy.epsilon:
         raise InputError(
             f"privacy.total_epsilon is {privacy.total_epsilon:g}, below privacy.epsilon {privacy.epsilon:g}: all "
-            "releases together may cost less than this run alone; raise the one, or lower the other"
+            "releases together may cost less than this run alone; raise the one, or lower the other",
+            code="total-below-epsilon",
+            parameter="privacy.total_epsilon",
+            value=privacy.total_epsilon,
         )
 
 
@@ -68,7 +71,9 @@ def _check_private(corpus: Corpus) -> None:
     if corpus.source == "table":
         if corpus.path is None:
             raise InputError(
-                "corpus.path is not set: corpus.source 'table' needs corpus.path=FILE, CSV, Parquet or JSON Lines"
+                "corpus.path is not set: corpus.source 'table' needs corpus.path=FILE, CSV, Parquet or JSON Lines",
+                code="table-not-set",
+                parameter="corpus.path",
             )
         validate_header(corpus, existing_table(corpus.path, "corpus.path"))
     elif corpus.has_path:
@@ -76,5 +81,7 @@ def _check_private(corpus: Corpus) -> None:
     elif corpus.source == "snapshot" and (corpus.snapshot is None or corpus.config is None):
         raise InputError(
             "corpus.source 'snapshot' needs corpus.snapshot (a name below largefedbench.out_dir, or a directory) and "
-            "corpus.config, for example corpus.snapshot=2025.1,corpus.config=congress"
+            "corpus.config, for example corpus.snapshot=2025.1,corpus.config=congress",
+            code="snapshot-not-set",
+            parameter="corpus.snapshot",
         )

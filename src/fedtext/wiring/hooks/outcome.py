@@ -17,11 +17,11 @@ from kedro.pipeline import Pipeline
 from fedtext.evaluation.wording import count, spent
 from fedtext.privacy.report import privacy_report
 from fedtext.resuming.records import STORE
+from fedtext.system.duration import duration
 from fedtext.wiring.account import active_allowance
 from fedtext.wiring.algorithm import Outputs
 from fedtext.wiring.config import active_data_root
 from fedtext.wiring.console import LOG_FILE
-from fedtext.wiring.stages import duration
 
 WIDTH, LABELS = 100, 16
 PAGES = "comparison_page"

@@ -32,9 +32,9 @@ from fedtext.params.corpus import Corpus
 from fedtext.params.generation import NAME, TEXT, TOPIC
 from fedtext.privacy.budget_guard import current
 from fedtext.privacy.tags import Tag
-from fedtext.system.errors import did_you_mean
+from fedtext.system.errors import FedtextError, InputError, MissingFileError, UnreadableFileError, did_you_mean
 from fedtext.system.file_limit import validate_file_size_limit
-from fedtext.system.refusal import RunRefusedError, refusal_for, unknown_parameter
+from fedtext.system.refusal import RunRefusedError, one_or_all, unknown_parameter
 from fedtext.wiring.account import NodeBudgetGuard
 from fedtext.wiring.conf_files import value_at
 from fedtext.wiring.config import (
@@ -45,14 +45,13 @@ from fedtext.wiring.config import (
     is_private_name,
 )
 from fedtext.wiring.console import echo
+from fedtext.wiring.engine import check_engine
 from fedtext.wiring.guard.catalog import dataset_classes, named_credentials
 from fedtext.wiring.hooks.command import leaves, repeating_command
 from fedtext.wiring.hooks.named_files import check_named_files
-from fedtext.wiring.hooks.tracking import tracking_is_on
 from fedtext.wiring.made_with import client_description
 from fedtext.wiring.readers import OF_OWN_TEXT, Reader, readers
 from fedtext.wiring.runner import ResumableRunner
-from fedtext.wiring.tracking_server import check_server
 
 DESCRIBER = "describer"  # is prompted topic by topic, without samples
 LISTS = {"popri": SHOTS, "pe": SHOTS, "evaluation": SHOTS, "pe_sft": LISTED}  # samples in a request, or in a row
@@ -151,17 +150,18 @@ class PreflightHook:
 
     @hook_impl(tryfirst=True)
     def after_context_created(self) -> None:
-        """Raise RunRefusedError for a data root in which kedro-mlflow could not open its records, as it does next.
+        """Raise RunRefusedError for a data root that is a file: the flow check, next, would name every data set in it.
 
-        Missing credentials are refused here too: Kedro, which makes the catalog next, would raise with a traceback. So
-        is a data root that is a file: the flow check, next, would name every data set in it.
+        Missing credentials are refused here too: Kedro, which makes the catalog next, would raise with a traceback.
         """
         data_root = active_data_root()
         if data_root.is_file():
-            raise RunRefusedError(f"data_root {data_root} is a file: name a directory, --params data_root=DIR")
-        if tracking_is_on():
-            make_data_root(data_root)
-            check_server((active_loader().tracking.get("server") or {}).get("mlflow_tracking_uri"))
+            raise RunRefusedError(
+                f"data_root {data_root} is a file: name a directory, --params data_root=DIR",
+                code="data-root-is-a-file",
+                parameter="data_root",
+                value=str(data_root),
+            )
         check_credentials(active_loader())
 
     @hook_impl(tryfirst=True)
@@ -170,6 +170,7 @@ class PreflightHook:
         check_runner(str(run_params.get("runner")), pipeline)
         check_guarded(str(run_params.get("runner")), pipeline, catalog)
         check_names(run_params.get("runtime_params") or {})
+        check_engine(active_parameters())
         check_versions(run_params.get("load_versions") or {}, catalog)
         check_named_files(pipeline, active_parameters())
         check_trained(pipeline, catalog)
@@ -189,7 +190,11 @@ class PreflightHook:
     def before_node_run(self, node: Node) -> None:
         """Raise RunRefusedError for a private node in an unguarded run: one with a plain session's default runner."""
         if any(map(is_private_name, (*node.inputs, *node.outputs))) and not isinstance(current(), NodeBudgetGuard):
-            raise RunRefusedError(f"{node.name} reads or makes private data, and nobody guards it: {RUNNERS}")
+            raise RunRefusedError(
+                f"{node.name} reads or makes private data, and nobody guards it: {RUNNERS}",
+                code="unguarded-session",
+                value=node.name,
+            )
 
 
 def check_credentials(loader: ProjectConfigLoader) -> None:
@@ -209,7 +214,9 @@ def check_credentials(loader: ProjectConfigLoader) -> None:
     if missing:
         raise RunRefusedError(
             f"credentials are missing that the catalog names: {', '.join(missing)}: add them to "
-            f"{Path(loader.conf_source) / 'local' / 'credentials.yml'}, which is not committed"
+            f"{Path(loader.conf_source) / 'local' / 'credentials.yml'}, which is not committed",
+            code="credentials-missing",
+            value=missing,
         )
 
 
@@ -245,7 +252,10 @@ def check_runner(runner: str, pipeline: Pipeline) -> None:
     releases = [node.name for node in pipeline.nodes if Tag.RELEASE in node.tags]
     if releases and name != ResumableRunner.__name__:
         raise RunRefusedError(
-            f"{name} keeps no history of releases, and {', '.join(releases)} would release private data: {RUNNERS}"
+            f"{name} keeps no history of releases, and {', '.join(releases)} would release private data: {RUNNERS}",
+            code="runner-without-history",
+            parameter="runner",
+            value=name,
         )
 
 
@@ -261,15 +271,24 @@ def check_guarded(runner: str, pipeline: Pipeline, catalog: DataCatalog) -> None
         return
     validate_file_size_limit(private[0])
     if (name := _class_name(runner)) != ResumableRunner.__name__:
-        raise RunRefusedError(f"{name} guards no node, and {private[0]} is private: {RUNNERS}")
+        raise RunRefusedError(
+            f"{name} guards no node, and {private[0]} is private: {RUNNERS}",
+            code="runner-without-guard",
+            parameter="runner",
+            value=name,
+        )
 
 
-def _names_inside(name: str, value: Any) -> Iterator[str]:
-    """Yield a sentence for each parameter's name that stands after a comma in the value of another parameter."""
+def _names_inside(name: str, value: Any) -> Iterator[InputError]:
+    """Yield an error for each parameter's name that stands after a comma in the value of another parameter."""
     said = value if isinstance(value, list | tuple) else str(value).split(",")[1:]
     for word in {str(one).strip() for one in said}:
         if "." in word and value_at(active_parameters(), word) is not None:
-            yield f"{word} has no value, so it would be part of {name}: write {word}=VALUE, or leave it out"
+            yield InputError(
+                f"{word} has no value, so it would be part of {name}: write {word}=VALUE, or leave it out",
+                code="parameter-without-value",
+                parameter=word,
+            )
 
 
 def check_versions(wanted: Mapping[str, str], catalog: DataCatalog) -> None:
@@ -283,13 +302,19 @@ def check_versions(wanted: Mapping[str, str], catalog: DataCatalog) -> None:
         if dataset is None or getattr(dataset, "_version", None) is None:
             raise RunRefusedError(
                 f"--load-versions {name}: its catalog entry keeps no versions; leave it out, or give the entry "
-                "'versioned: true' and run what makes it"
+                "'versioned: true' and run what makes it",
+                code="unversioned-dataset",
+                parameter="load_versions",
+                value=name,
             )
         if not dataset.exists():
             place = Path(str(getattr(dataset, "_filepath", "")))
             known = sorted(path.name for path in place.iterdir()) if place.is_dir() else []
             raise RunRefusedError(
-                f"--load-versions {name}:{version}: no such version; {did_you_mean(version, known, 'it has none yet')}"
+                f"--load-versions {name}:{version}: no such version; {did_you_mean(version, known, 'it has none yet')}",
+                code="unknown-version",
+                parameter="load_versions",
+                value=version,
             )
 
 
@@ -310,11 +335,17 @@ def make_data_root(data_root: Path) -> None:
         data_root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunRefusedError(
-            f"data_root {data_root} cannot be made ({error.strerror}): choose --params data_root=DIR"
+            f"data_root {data_root} cannot be made ({error.strerror}): choose --params data_root=DIR",
+            code="data-root-not-made",
+            parameter="data_root",
+            value=str(data_root),
         ) from None
     if not os.access(data_root, os.W_OK | os.X_OK):
         raise RunRefusedError(
-            f"data_root {data_root} cannot be written to: change its rights or --params data_root=DIR"
+            f"data_root {data_root} cannot be written to: change its rights or --params data_root=DIR",
+            code="data-root-not-writable",
+            parameter="data_root",
+            value=str(data_root),
         )
 
 
@@ -329,7 +360,10 @@ def check_data_root(data_root: Path) -> None:
     if free < SMALLEST_FREE:
         raise RunRefusedError(
             f"data_root {data_root} has {free / 2**20:.0f} MiB of free disk, a run needs {SMALLEST_FREE // 2**20} at "
-            "least: free some space or choose --params data_root=DIR"
+            "least: free some space or choose --params data_root=DIR",
+            code="disk-nearly-full",
+            parameter="data_root",
+            value=str(data_root),
         )
     if free < COMFORTABLE_FREE:
         LOG.warning("%s has only %.1f GiB of free disk", data_root, free / 2**30)
@@ -342,7 +376,9 @@ def check_names(given: Mapping[str, Any]) -> None:
         RunRefusedError: One is not, and would have been ignored; or a name without a value became part of a text.
     """
     if swallowed := [fault for name, value in leaves(given) for fault in _names_inside(name, value)]:
-        raise refusal_for("parameters have no value:", swallowed)
+        raise one_or_all(
+            RunRefusedError("parameters have no value:", code="parameters-without-value", faults=swallowed)
+        )
     known: dict[str, Any] = dict(active_loader()["globals"])
     for asked in set().union(*(pipeline.inputs() for pipeline in pipelines.values())):
         if asked.startswith("params:"):
@@ -356,24 +392,26 @@ def check_names(given: Mapping[str, Any]) -> None:
     if strange:
         said = active_parameters()
         every = {name: said.get(name) if value is None else value for name, value in known.items()}
-        raise refusal_for("names of parameters are wrong:", [unknown_parameter(name, every) for name in strange])
+        faults = [unknown_parameter(name, every) for name in strange]
+        raise one_or_all(RunRefusedError("names of parameters are wrong:", code="unknown-parameters", faults=faults))
 
 
 def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:
-    """Check that nodes that train a generator, by their functions' types, are given one whose weights are here.
+    """Check that nodes that need a generator's weights, by their functions' types, are given one that has them here.
+
+    They train it, or put private text into its prompts, which no server may receive.
 
     Raises:
         RunRefusedError: one is given another.
     """
-    for node in pipeline.nodes:
-        for name in _given_as(node, TrainableGenerator):
-            reason = getattr(catalog.get(name), "training_fault", None)
-            if reason is not None:
-                algorithm = (node.namespace or node.name).partition(".")[0]
-                raise RunRefusedError(
-                    f"{algorithm} trains its generator, but '{name}' is {reason}: name a directory or a Hugging Face "
-                    "id (--params models.generator=...), or run pe with pe.variation=few_shot, which trains none"
-                )
+    for node, name, reason in _unfit(pipeline, catalog, TrainableGenerator, "training_fault"):
+        algorithm = (node.namespace or node.name).partition(".")[0]
+        raise RunRefusedError(
+            f"{algorithm} needs its generator's weights here, but '{name}' is {reason}: name a directory or a Hugging "
+            "Face id (--params models.generator=...), or run pe with pe.variation=few_shot, which needs none",
+            code="generator-without-weights",
+            parameter=f"models.{name}",
+        )
 
 
 def check_follows_instructions(pipeline: Pipeline, catalog: DataCatalog) -> None:
@@ -382,14 +420,13 @@ def check_follows_instructions(pipeline: Pipeline, catalog: DataCatalog) -> None
     Raises:
         RunRefusedError: one is given another.
     """
-    for node in pipeline.nodes:
-        for name in _given_as(node, ChatGenerator):
-            reason = getattr(catalog.get(name), "chat_fault", None)
-            if reason is not None:
-                raise RunRefusedError(
-                    f"{node.name} tells the generator what to write, but '{name}' is {reason}: take one that chats "
-                    f"(--params models.{name}=smollm2, or endpoint:MODEL@http://HOST:PORT/v1)"
-                )
+    for node, name, reason in _unfit(pipeline, catalog, ChatGenerator, "chat_fault"):
+        raise RunRefusedError(
+            f"{node.name} tells the generator what to write, but '{name}' is {reason}: take one that chats "
+            f"(--params models.{name}=smollm2, or endpoint:MODEL@http://HOST:PORT/v1)",
+            code="generator-does-not-chat",
+            parameter=f"models.{name}",
+        )
 
 
 def check_page(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
@@ -405,8 +442,19 @@ def check_page(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
         raise RunRefusedError(
             f"generation.prompt is {prompt!r}, a page that does not say what its text is about, and "
             f"{Reader.DESCRIPTION} asks topic by topic: name the topic on it ('I have a question for my bank about "
-            f"{TOPIC}. {TEXT}'), or set generation.prompt=chat"
+            f"{TOPIC}. {TEXT}'), or set generation.prompt=chat",
+            code="page-without-topic",
+            parameter="generation.prompt",
+            value=prompt,
         )
+
+
+def _unfit(pipeline: Pipeline, catalog: DataCatalog, wanted: type, fault: str) -> Iterator[tuple[Node, str, str]]:
+    """Yield the nodes, data sets and reasons where a data set that is taken as `wanted` has such a fault."""
+    for node in pipeline.nodes:
+        for name in _given_as(node, wanted):
+            if (reason := getattr(catalog.get(name), fault, None)) is not None:
+                yield node, name, reason
 
 
 def _given_as(node: Node, wanted: type) -> Iterator[str]:
@@ -430,21 +478,41 @@ def check_inputs(pipeline: Pipeline, catalog: DataCatalog, run_params: Mapping[s
     Raises:
         RunRefusedError: something is not; every missing input is named, and what keeps several from being read, once.
     """
-    absent, unreadable = [], dict[str, list[str]]()
+    absent, unreadable = list[FedtextError](), dict[str, list[str]]()
     for name in sorted(pipeline.inputs()):
         if name == "parameters" or name.startswith("params:") or name not in catalog:
             continue
         dataset = catalog.get(name)
         try:
-            if dataset is not None and not getattr(dataset, "_EPHEMERAL", False) and not dataset.exists():
-                absent.append(f"{name} does not exist: {_made_by(name, run_params) or dataset}")
+            if dataset is None or dataset.exists():
+                continue
+            if getattr(dataset, "_EPHEMERAL", False):
+                absent += [
+                    MissingFileError(
+                        f"{name} is not saved: begin with --from-nodes {one}", code="unsaved-input", value=name
+                    )
+                    for one in _makers(name)
+                ]
+            else:
+                remedy = _made_by(name, run_params) or dataset
+                absent.append(MissingFileError(f"{name} does not exist: {remedy}", code="missing-input", value=name))
         except Exception as error:
             unreadable.setdefault(str(error.__cause__ or error), []).append(name)  # Kedro wraps a dataset's error
-    told = [f"{', '.join(names)}: {reason}" for reason, names in unreadable.items()]
+    told = [
+        UnreadableFileError(f"{', '.join(names)}: {reason}", code="unreadable-input", value=names)
+        for reason, names in unreadable.items()
+    ]
     if absent:
-        raise RunRefusedError("inputs are missing; run what makes them, or correct conf/:", [*absent, *told])
+        raise RunRefusedError(
+            "inputs are missing; run what makes them, or correct conf/:", code="inputs-missing", faults=[*absent, *told]
+        )
     if told:
-        raise refusal_for("inputs cannot be read:", told)
+        raise one_or_all(RunRefusedError("inputs cannot be read:", code="inputs-unreadable", faults=told))
+
+
+def _makers(name: str) -> list[str]:
+    """Return the node that makes a data set, if one does."""
+    return list(dict.fromkeys(node.name for made in pipelines.values() for node in made.nodes if name in node.outputs))
 
 
 def _made_by(name: str, run_params: Mapping[str, Any]) -> str:

@@ -18,6 +18,7 @@ from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.privacy.flow import Declared, GraphNode, check_files, check_flow, check_private_places
 from fedtext.privacy.flow.check import is_private
+from fedtext.system.errors import InputError
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import active_data_root, active_parameters, corpus_is_public
 from fedtext.wiring.guard.bound import KnownStrings, bound_values
@@ -58,7 +59,9 @@ class PrivacyFlowHook:
         ]
         if found:
             raise RunRefusedError(
-                "the privacy flow check refuses this run; nothing was read:", list(dict.fromkeys(found))
+                "the privacy flow check refuses this run; nothing was read:",
+                code="private-data-flow",
+                faults=[InputError(one, code="private-data-would-flow") for one in dict.fromkeys(found)],
             )
 
 
@@ -137,5 +140,5 @@ def _declared(parameters: Mapping[str, Any]) -> Declared:
         evaluation = Evaluation.model_validate(parameters.get("evaluation") or {})
     except ValidationError:
         return Declared(public_corpus=False, exact_figures=False, private_control=False)
-    exact, control = not evaluation.is_priced(corpus), evaluation.has_private_control(corpus)
+    exact, control = not evaluation.is_dp(corpus), evaluation.has_private_control(corpus)
     return Declared(public_corpus=False, exact_figures=exact, private_control=control)

@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import psutil
 from kedro.framework.hooks import hook_impl
-from kedro.framework.project import pipelines, settings
+from kedro.framework.project import pipelines
 from kedro.io import DataCatalog
 from kedro.io.catalog_config_resolver import CatalogConfigResolver
 from kedro.pipeline import Pipeline
@@ -44,7 +44,7 @@ from pydantic import BaseModel
 
 from fedtext.datasets.models import PublicModelDataset
 from fedtext.privacy.tags import Tag
-from fedtext.wiring.config import TRACKING_ROOT, active_data_root, active_loader, active_parameters
+from fedtext.wiring.config import TRACKING_ROOT, active_data_root, active_loader, active_parameters, corpus_is_public
 from fedtext.wiring.guard.catalog import dataset_classes, entry
 from fedtext.wiring.hooks.command import leaves, repeating_command
 from fedtext.wiring.runner import RunInterruptedError
@@ -52,6 +52,8 @@ from fedtext.wiring.runner import RunInterruptedError
 STAGE = re.compile(r"[^.]+\.(?P<stage>[^.]+)\.[^.]+")
 ROUND = re.compile(r"round_(?P<round>\d+)")
 NOT_MLFLOWS = re.compile(r"[^\w.\-/ ]")  # what the name of a metric or a parameter cannot hold
+
+ON_PUBLIC_TEXT = "on_public_text"  # of `tracked`
 
 Wanted = Mapping[str, str]
 
@@ -305,14 +307,14 @@ class TrackingHook:
 
     @hook_impl(tryfirst=True)
     def after_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
-        """Log metrics of results that were up to date, and every file whose entry has `fedtext: {tracked: true}`."""
+        """Log metrics of results that were up to date, and every file whose entry is tracked."""
         self._nested.detach()
         if not run_is_open():
             return
         for name in sorted(self._metrics.keys() - self._logged):
             self._log_metrics(name, catalog.load(name))
         for name in sorted(self._shown & set(pipeline.all_outputs())):
-            if _tracked(entry(name, catalog.config_resolver)):
+            if is_tracked(entry(name, catalog.config_resolver), public=corpus_is_public()):
                 _log_report(name, catalog.get(name))
 
     @hook_impl(trylast=True)
@@ -344,11 +346,6 @@ def run_name(run_params: Mapping[str, Any], pipeline: Pipeline) -> str:
     )  # test clients have a ledger of their own
     privacy = active_parameters().get("privacy") or {}
     return ", ".join([*names, f"epsilon {privacy['epsilon']:g}"] if releases else names)
-
-
-def tracking_is_on() -> bool:
-    """Return whether kedro-mlflow takes part: FEDTEXT_TRACKING=off leaves it out (settings.py)."""
-    return "kedro_mlflow" not in settings.DISABLE_HOOKS_FOR_PLUGINS
 
 
 def flat_parameters(parameters: Mapping[str, Any]) -> dict[str, str]:
@@ -407,8 +404,13 @@ def _command(run_params: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _tracked(config: dict[str, Any]) -> bool:
-    return bool(((config.get("metadata") or {}).get("fedtext") or {}).get("tracked"))
+def is_tracked(config: Mapping[str, Any], *, public: bool) -> bool:
+    """Return whether MLflow gets the entry's file; `public` is whether the corpus is.
+
+    What is written in place of private text goes to no server by itself, though it is released.
+    """
+    said = ((config.get("metadata") or {}).get("fedtext") or {}).get("tracked")
+    return public if said == ON_PUBLIC_TEXT else bool(said)
 
 
 def _log_report(name: str, dataset: Any) -> None:

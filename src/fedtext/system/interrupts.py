@@ -1,0 +1,21 @@
+"""Ctrl-C while a command is still being imported: one line in place of a traceback."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+
+INTERRUPTED = "interrupted; what was done is kept: run the same command to resume"
+
+
+def tell_interrupts_in_one_line() -> None:
+    """Replace what Python prints of a KeyboardInterrupt that nobody catches; the exit code stays the shell's 130."""
+    print_error = sys.excepthook
+
+    def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            print(f"Error: {INTERRUPTED}", file=sys.stderr)
+        else:
+            print_error(kind, error, trace)
+
+    sys.excepthook = tell
