@@ -22,7 +22,7 @@ import numpy as np
 from scipy import stats
 
 from audits.worlds import Leak
-from fedtext.privacy.accounting import gaussian_epsilon
+from fedtext.privacy.dominating_pairs import gaussian_epsilon
 
 ALPHA = 1e-3
 NO_STEPS = (np.empty((0, 0)), np.empty((0, 0)))

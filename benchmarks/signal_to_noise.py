@@ -21,7 +21,8 @@ from fedtext.params.federated import DpFedavg, DpFtrl
 from fedtext.params.pe import Pe
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.accounting import SampledGaussian, gaussian_shift
+from fedtext.privacy.accounting import SampledGaussian
+from fedtext.privacy.dominating_pairs import gaussian_shift
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.signal_to_noise import loudest_noise
 from fedtext.privacy.trade_off import FALSE_ALARMS, TradeOff, percent

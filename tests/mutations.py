@@ -64,13 +64,16 @@ MUTATIONS = (
         "privacy/ledger.py", 'if self.sampling == "full" and', "if False and", "a rate without sampling is believed"
     ),
     Mutation(
-        "privacy/accounting.py",
+        "privacy/dominating_pairs.py",
         "_mixtures(rate, 2 * shift, shift)",
         "_mixtures(rate, shift, shift / 2)",
         "fixed-size samples are counted at half their shift",
     ),
     Mutation(
-        "privacy/accounting.py", "(math.sqrt(2) if non_negative else 2.0)", "1.0", "replace_one is counted as zero_out"
+        "privacy/dominating_pairs.py",
+        "(math.sqrt(2) if non_negative else 2.0)",
+        "1.0",
+        "replace_one is counted as zero_out",
     ),
     Mutation("privacy/calibration.py", "if asked <= delta:", "if False:", "delta covers a unit's whole text"),
     Mutation(

@@ -8,7 +8,7 @@ from scipy import stats
 
 from audits.statistics import Bounds, Sight, epsilon_bounds, gaussian_bound, sight, threshold_bound
 from audits.worlds import Leak
-from fedtext.privacy.accounting import gaussian_epsilon
+from fedtext.privacy.dominating_pairs import gaussian_epsilon
 
 DELTA = 1e-5
 Worlds = tuple[list[Sight], list[Sight]]

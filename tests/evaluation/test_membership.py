@@ -18,7 +18,7 @@ from fedtext.evaluation.membership import (
     gaussian_ceiling,
     log_ratio_margins,
 )
-from fedtext.privacy.accounting import gaussian_shift
+from fedtext.privacy.dominating_pairs import gaussian_shift
 from tests.refusals import refuses
 
 NUMBERS = st.lists(st.integers(-3, 3), min_size=2, max_size=12).map(lambda x: np.array(x, dtype=np.float64))

@@ -25,8 +25,8 @@ from fedtext.federation.token_release import (
 )
 from fedtext.federation.units import Block
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.accounting import gaussian_shift
 from fedtext.privacy.budget_guard import NoBudgetGuard, guarding
+from fedtext.privacy.dominating_pairs import gaussian_shift
 from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release, open_ledger
 from fedtext.privacy.noise import new_noise_key
 from tests.parameters import conf_base

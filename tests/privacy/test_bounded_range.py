@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedtext.privacy.accounting import gaussian_delta, gaussian_epsilon, gaussian_shift
 from fedtext.privacy.bounded_range import dominating_shift, largest_range, unit_shift
+from fedtext.privacy.dominating_pairs import gaussian_delta, gaussian_epsilon, gaussian_shift
 from tests.refusals import refuses
 
 

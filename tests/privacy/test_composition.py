@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.accounting import gaussian_epsilon
 from fedtext.privacy.composition import compose_runs
+from fedtext.privacy.dominating_pairs import gaussian_epsilon
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.report import privacy_report
 from tests.parameters import conf_base

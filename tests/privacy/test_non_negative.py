@@ -22,8 +22,9 @@ from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import release_noisy_sum
 from fedtext.federation.units import Block
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.accounting import epsilon, gaussian_epsilon
+from fedtext.privacy.accounting import epsilon
 from fedtext.privacy.calibration import noise_multiplier
+from fedtext.privacy.dominating_pairs import gaussian_epsilon
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
 from tests.parameters import conf_base

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from fedtext.params.privacy import Adjacency
-from fedtext.privacy.accounting import SampledGaussian, composed_epsilon, gaussian_shift
+from fedtext.privacy.accounting import SampledGaussian, composed_epsilon
+from fedtext.privacy.dominating_pairs import gaussian_shift
 from fedtext.privacy.report import privacy_report, render_markdown
 from fedtext.privacy.trade_off import TradeOff, attacker, percent, trade_off
 from tests.privacy.histories import ledger as small_ledger

@@ -16,7 +16,7 @@ from fedtext.datasets.models import EncoderDataset, LanguageModelDataset
 from fedtext.models.encoder import load_encoder
 from fedtext.params.corpus import Corpus
 from fedtext.pipelines.clients.nodes import embed_public_samples
-from fedtext.wiring.hooks.preflight import check_lengths, check_script
+from fedtext.wiring.hooks.lengths import check_lengths, check_script
 from fedtext.wiring.readers import Reader
 from tests.parameters import conf_base, parameters
 from tests.refusals import refuses

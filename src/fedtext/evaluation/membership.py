@@ -23,7 +23,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from fedtext.evaluation.ratios import clustered_ratio
-from fedtext.privacy.accounting import gaussian_shift
+from fedtext.privacy.dominating_pairs import gaussian_shift
 from fedtext.system.errors import InputError
 
 NORMAL = 1.96  # of a 95% interval

@@ -116,7 +116,7 @@ def _assumptions(plan: Plan) -> Iterator[str]:
     if not plan.counted:
         yield "- The population is assumed: it is counted from a corpus that the generator writes itself."
     for name, source in plan.tabled.items():
-        yield f"- The architecture of `{name}` ({source}) is that of a table: its files are not here."
+        yield f"- The architecture of `{name}` ({source}) is that of a table, since no file here names it."
 
 
 def _count(number: int, what: str) -> str:

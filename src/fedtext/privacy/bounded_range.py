@@ -25,7 +25,7 @@ from functools import lru_cache
 import numpy as np
 from jaxtyping import Float
 
-from fedtext.privacy.accounting import gaussian_delta
+from fedtext.privacy.dominating_pairs import gaussian_delta
 from fedtext.system.errors import InputError
 
 MOST_TOKENS = 512

@@ -14,9 +14,9 @@ from fedtext.privacy.accounting import (
     accounted_shift,
     check_declaration,
     composed_epsilon,
-    gaussian_shift,
     sampling_probability,
 )
+from fedtext.privacy.dominating_pairs import gaussian_shift
 from fedtext.system.errors import InputError
 
 
