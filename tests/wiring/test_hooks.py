@@ -110,7 +110,7 @@ def test_the_command_that_makes_a_missing_input_is_named(toy: ToyProject) -> Non
 @pytest.mark.usefixtures("toy")
 def test_a_value_that_is_not_saved_is_asked_for_by_the_node_that_makes_it() -> None:
     last = Pipeline([Node(flat_parameters, "nobody_saves", "said", name="say")])
-    with pytest.raises(RunRefusedError, match="nobody_saves is not saved: begin with --from-nodes start"):
+    with refuses("unsaved-input", value="nobody_saves"):
         check_inputs(last, DataCatalog({"nobody_saves": MemoryDataset()}), {})
     check_inputs(last, DataCatalog({"nobody_saves": MemoryDataset("here")}), {})
 

@@ -48,7 +48,7 @@ class MinHash:
         self._powers = np.ones(1, np.uint64)
         self._inverses = np.ones(1, np.uint64)
 
-    def signature(self, text: str) -> UInt32[np.ndarray, permutation]:
+    def signature(self, text: str) -> UInt32[np.ndarray, " permutation"]:
         """Return the minima of the text's shingle hashes under every permutation; all ones for a text without words."""
         hashes = self._shingles(text)
         if not len(hashes):
@@ -61,7 +61,7 @@ class MinHash:
         """Return the signature as `SIGNATURE_BYTES` bytes, as it travels in a shard."""
         return self.signature(text).astype("<u4").tobytes()
 
-    def _shingles(self, text: str) -> UInt64[np.ndarray, shingle]:
+    def _shingles(self, text: str) -> UInt64[np.ndarray, " shingle"]:
         """Return the hashes of all runs of `SHINGLE_WORDS` words, by one prefix sum over the bytes.
 
         A text with fewer words is one run.
@@ -91,7 +91,7 @@ class MinHash:
             self._inverses = np.cumprod(factor)
 
 
-def _finalised(hashes: UInt64[np.ndarray, shingle]) -> UInt64[np.ndarray, shingle]:
+def _finalised(hashes: UInt64[np.ndarray, " shingle"]) -> UInt64[np.ndarray, " shingle"]:
     """Spread the bits of hashes, for a polynomial's low bits depend on few bytes."""
     hashes = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     spread: np.ndarray = hashes ^ (hashes >> np.uint64(33))

@@ -175,7 +175,7 @@ def _fault(group: str, found: Mapping[str, Any], parameters: Mapping[str, Any]) 
         return InputError(f"{where} is {given!r}: {remedy}", code="unknown-choice", parameter=where, value=given)
     for prefix in OF_PYDANTIC:
         said = said.removeprefix(prefix)
-    if own is not None:
+    if isinstance(own, Exception):  # of a validator; pydantic's own parsers put a string there
         return InputError(said, code="refused-by-model", parameter=where, value=given)
     fault = f"{said[:1].lower()}{said[1:]}"
     return InputError(f"{where} is {given!r}: {fault}", code="unfit-value", parameter=where, value=given)
