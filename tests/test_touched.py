@@ -46,6 +46,5 @@ def test_what_is_gone_and_what_has_no_test_asks_for_nothing(graph: grimp.ImportG
 
 
 def test_a_module_may_have_several_files_of_tests(graph: grimp.ImportGraph) -> None:
-    asked = touched_by(["src/fedtext/training/federated_averaging.py"], graph, ROOT)
-    both = ["test_federated_averaging.py", "test_federated_averaging_server_optimizer.py"]
-    assert asked[:2] == [f"tests/training/{name}" for name in both]
+    asked = touched_by(["src/fedtext/training/dpo.py"], graph, ROOT)
+    assert asked[:2] == ["tests/training/test_dpo.py", "tests/training/test_dpo_shared_prompt.py"]

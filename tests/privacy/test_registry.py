@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.privacy.registry import SIZE, Registry, Sketch, sketch
+from fedtext.system.atomic import PARTIAL
 from tests.privacy.histories import release, spent
 from tests.refusals import refuses
 
@@ -50,6 +51,12 @@ def test_data_roots_over_the_same_people_are_related_and_others_are_not(registry
     assert related(registry, tmp_path / "first") == {"first", "same", "part"}
     assert related(registry, tmp_path / "others") == {"others"}
     assert len(list((registry.folder / "data_sets").glob("*/*"))) == 3, "one data set, one sketch"
+
+
+def test_what_another_run_is_writing_or_left_half_written_is_no_entry(registry: Registry, tmp_path: Path) -> None:
+    told(registry, tmp_path / "first", TEXTS, ONE)
+    (registry.folder / "data_roots" / f"{PARTIAL}0123.json").write_text('{"path": "/da')
+    assert related(registry, tmp_path / "first") == {"first"}
 
 
 def test_a_data_root_keeps_what_was_released_and_in_which_order(registry: Registry, tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from jaxtyping import UInt64
 
 from fedtext.params import Parameters
 from fedtext.privacy.spending import Spent
+from fedtext.system.atomic import PARTIAL
 from fedtext.system.folders import STATE, make_own_folder, own_file, state_folder
 from fedtext.system.locks import locked
 from fedtext.system.refusal import RunRefusedError
@@ -174,7 +175,8 @@ class Registry:
 
     def related(self, roots: Collection[Path]) -> list[DataRoot]:
         """Return the data roots themselves and all others in which data sets with one of their units were read."""
-        known = [_read(file) for file in sorted((self.folder / DATA_ROOTS).glob("*.json"))]
+        files = sorted((self.folder / DATA_ROOTS).glob("*.json"))
+        known = [_read(file) for file in files if not file.name.startswith(PARTIAL)]  # those another run is writing
         own = {str(root.resolve()) for root in roots}
         theirs = {name for root in known if root.path in own for name in root.data_sets}
         if not theirs:
