@@ -32,10 +32,7 @@ STEPS = {
     "confirm": {"federation/charged_release.py"},
     "ChargedRelease": {"federation/charged_release.py"},
     "HolderNoise": {"federation/charged_release.py"},
-    "Noise": {
-        "federation/charged_release.py",
-        "planning/pace.py",
-    },  # a plan times a draw, of no sum and a key of its own
+    "Noise": {"federation/charged_release.py"},
 }
 
 

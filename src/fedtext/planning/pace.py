@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedtext.federation.charged_release import Noise
+from fedtext.federation.charged_release import seconds_of_noise
 from fedtext.federation.mechanism import PlannedSum, client_messages, planned_sum
 from fedtext.federation.query import Query
 from fedtext.federation.units import Block
@@ -277,7 +277,4 @@ def _message_pace(privacy: Privacy) -> float:
 
 def _noise_pace(privacy: Privacy) -> float:
     """Return the seconds of a number's noise."""
-    stddev = _trial(privacy).stddev_on_grid
-    began = time.process_time()
-    Noise(new_noise_key(0), stddev).on(np.zeros(NUMBERS, dtype=np.int64), ("plan", "noise"))
-    return (time.process_time() - began) / NUMBERS
+    return seconds_of_noise(_trial(privacy).stddev_on_grid, NUMBERS) / NUMBERS

@@ -39,7 +39,7 @@ def _released(ledger: Ledger) -> str:
 
 def _when(plan: Plan) -> str:
     if math.isnan(plan.seconds):
-        return f"on {plan.device.name}, whose time `kedro plan` measures"
+        return f"no time for {plan.device.name} yet, which `kedro plan` measures"
     fitting = " for what fits" if plan.misfits else ""
     return f"about {duration(plan.seconds)}{fitting} on {plan.device.name}"
 

@@ -54,6 +54,7 @@ STARTS: dict[str, str | None] = {  # nodes that return weights to begin with, an
 }
 POPULATIONS = ("population", "pairs.population")
 SILOS = "flexible.population"
+COUNTED = {*POPULATIONS, SILOS}  # data sets that say how many units are enrolled
 
 
 @dataclass

@@ -44,7 +44,7 @@ from fedtext.wiring.engine import declared_engine
 from fedtext.wiring.guard import Guard
 from fedtext.wiring.guard.catalog import dataset_classes, entry, place
 from fedtext.wiring.made_with import facts_in, report_facts
-from fedtext.wiring.planning import line_of_run
+from fedtext.wiring.planning import COUNTED, line_of_run
 from fedtext.wiring.stages import Clock, in_order, stages
 from fedtext.wiring.trial import check_servers
 from fedtext.wiring.unit_identity import RECORDS, unit_rules, units_known_by
@@ -264,9 +264,10 @@ def _announce_signal(ledgers: Sequence[Ledger]) -> None:
 
 def _announce_plan(pipeline: Pipeline, node: Node, catalog: CatalogProtocol[Any, Any]) -> None:
     """Print what the run will write and take, as soon as its first ledger is open."""
-    names = [name for name in (*node.inputs, *node.outputs) if "population" in name or "ledger" in name]
-    first = next(one for one in in_order(pipeline) if Tag.BUDGET in one.tags)
-    if node is first and (line := line_of_run(pipeline, active_loader(), {name: catalog.load(name) for name in names})):
+    if node is not next(one for one in in_order(pipeline) if Tag.BUDGET in one.tags):
+        return
+    known = {name: catalog.load(name) for name in (*COUNTED.intersection(node.inputs), *node.outputs)}
+    if line := line_of_run(pipeline, active_loader(), known):
         echo(line)
 
 
