@@ -10,6 +10,7 @@ from unittest.mock import patch
 import numpy as np
 
 from fedtext.algorithms.dpprefsyn import releases as dpprefsyn_releases
+from fedtext.evaluation import units
 from fedtext.federation import charged_release, mechanism, token_release
 from fedtext.federation.units import Block
 from fedtext.models.encoder import Encoder
@@ -85,7 +86,7 @@ def seeded_by_rank() -> Iterator[None]:
     def ranks(ids: Sequence[str]) -> np.ndarray:
         return np.unique(np.asarray(ids, dtype=object), return_inverse=True)[1].astype(np.int64)
 
-    with _patched("unit_codes", ranks, nodes, nodes):
+    with _patched("unit_codes", ranks, nodes, units):
         yield
 
 

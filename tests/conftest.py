@@ -15,6 +15,7 @@ from tests.cpu_seconds import CpuSeconds
 from tests.once import (
     docstrings_are_parsed_once,
     files_are_parsed_once,
+    no_source_is_read_for_names_of_files,
     patterns_are_compiled_once,
     sources_are_parsed_once,
 )
@@ -23,6 +24,7 @@ from tests.sampled import leave_to_the_night
 __all__ = [
     "docstrings_are_parsed_once",
     "files_are_parsed_once",
+    "no_source_is_read_for_names_of_files",
     "patterns_are_compiled_once",
     "sources_are_parsed_once",
 ]

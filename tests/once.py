@@ -5,15 +5,19 @@ Nothing of the package is imported before the checks of arrays are in place, so 
 
 from __future__ import annotations
 
+import inspect
 import io
 import pickle
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO
 
 import parse
 import pytest
+from dynaconf.loaders import py_loader
+from dynaconf.utils import files
 from kedro.io import catalog_config_resolver
 from omegaconf import OmegaConf
 
@@ -70,4 +74,14 @@ def docstrings_are_parsed_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(docstrings, "parse_file", parse_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_source_is_read_for_names_of_files() -> Iterator[None]:
+    """Leave out the lines of source when dynaconf asks which files are on the stack: it looks for them in all modules."""
+    frames = SimpleNamespace(stack=lambda: inspect.stack(context=0))
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (py_loader, files):
+            patch.setattr(module, "inspect", frames)
         yield

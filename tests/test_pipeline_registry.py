@@ -87,7 +87,7 @@ def test_algorithms_may_share_a_pipeline_and_no_name(beside: Path) -> None:
     module.write_text("from dataclasses import replace\n" + module.read_text() + shared)
     assert {"older", "younger"} < algorithms().keys()
     define(beside, "younger", "younger")
-    with pytest.raises(ValueError, match="pipelines/younger defines algorithm 'younger' again: give it another name"):
+    with refuses("algorithm-defined-twice", value="younger"):
         algorithms()
 
 

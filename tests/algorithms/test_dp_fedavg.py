@@ -108,6 +108,7 @@ def test_every_update_is_clipped_before_it_is_averaged() -> None:
     np.testing.assert_allclose(released(samples(), params, ledger()), clipped.mean(axis=0), atol=1e-4)
 
 
+@pytest.mark.slow  # at every commit POPri's release and ballots, and silos that train, do (popri/test_engines.py, flexible)
 def test_clients_train_to_the_same_bit_on_two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     params = fedavg(clip_norm=0.2)
     whole = released(samples(), params, ledger())

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from fedtext.corpora import clients
+from fedtext.evaluation import units
 from fedtext.federation import mechanism
 from fedtext.models.encoder import Encoder
 from fedtext.params.corpus import Corpus, Partition
@@ -30,7 +31,7 @@ def ranks_for_codes(patch: pytest.MonkeyPatch) -> None:
     def ranks(ids: Sequence[str]) -> np.ndarray:
         return np.unique(np.asarray(ids, dtype=str), return_inverse=True)[1].astype(np.int64)
 
-    for module in (nodes, nodes):
+    for module in (nodes, units):
         patch.setattr(module, "unit_codes", ranks)
 
 

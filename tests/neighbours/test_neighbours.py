@@ -111,6 +111,10 @@ def corpus(unit: str, clients: int = 28) -> pd.DataFrame:
 CHANGES = {f"the {place} {change}" for place in ("first", "middle", "last") for change in ("gone", "with other text")}
 # All others of the first move up when it goes; the last of them, gone, moves nobody.
 AT_EVERY_COMMIT = {"the first gone"}
+OFTEN = {  # of an algorithm's first form, further changes that are seen together with that one
+    "popri": {"the middle with other text"},
+    "pe_sft": {"the middle gone", "the last gone"},  # of its sampled clients the first may be none
+}
 
 
 def neighbours(records: pd.DataFrame, trained: list[str], unit: str) -> dict[str, pd.DataFrame]:
@@ -135,7 +139,7 @@ def first_world(number: int) -> World:
 def forms() -> list[object]:
     """Every form and change; one change of each algorithm's first form at every commit, two of POPri's, else nightly."""
     first = {name: number for number, (name, *_) in reversed(list(enumerate(FORMS)))}
-    often = {name: AT_EVERY_COMMIT | ({"the middle with other text"} if name == "popri" else set()) for name in first}
+    often = {name: AT_EVERY_COMMIT | OFTEN.get(name, set()) for name in first}
     quick = [pytest.param(number, often[name], id=f"{name}-{number}") for name, number in first.items()]
     nightly = [
         pytest.param(number, changes, id=f"{name}-{number}-night", marks=pytest.mark.slow)

@@ -65,6 +65,7 @@ def runs(uri: str) -> list[Any]:
     return [run for found in client.search_experiments() for run in client.search_runs([found.experiment_id])]
 
 
+@pytest.mark.slow  # tests/wiring/test_hooks.py follows what is tracked into a file at every commit
 def test_a_server_gets_the_files_and_the_name_that_a_user_chose(toy: ToyProject, server: tuple[str, Path]) -> None:
     address, files = server
     (toy.path / "conf" / "prod").mkdir()

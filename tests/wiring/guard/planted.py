@@ -1,7 +1,7 @@
 """Leaks that a mistake makes, planted in the toy project and run as a user would run them.
 
 `code` defines functions and a list NODES (and OTHER, of a second pipeline); `catalog` and `params` come on top of the
-toy project's. `said` is what refuses the run; None where it goes through and nothing is told. `seen` is false where
+toy project's. `refused` is how the run is refused; None where it goes through and nothing is told. `seen` is false where
 something is told and nothing here sees it. `needs` is a package without which the leak cannot be planted.
 """
 
@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Any
 
+from fedtext.system.refusal import RunRefusedError
+from tests.refusals import faults_in
 from tests.wiring.conftest import ToyProject
 
 REGISTRY = """
@@ -88,12 +90,32 @@ shown:
 """
 
 
+class Refused:
+    """How a leak is refused.
+
+    Args:
+        codes: Code of the error, or two that depend on what the system notices first, such as `left-behind or
+            file-written`.
+        value: The error's value: the node or data set, or the rule of the flow check.
+        names: What the sentence must name.
+    """
+
+    def __init__(self, codes: str, value: str, *names: str) -> None:
+        self.codes, self.value, self.names = codes.split(" or "), value, names
+
+    def is_it(self, error: RunRefusedError) -> bool:
+        """Return whether this is the error, or one of the faults that it lists."""
+        found = [one for one in faults_in(error) if one.code in self.codes and one.value == self.value]
+        assert any(all(name in str(one) for name in self.names) for one in found), f"{vars(self)} is expected: {error}"
+        return True
+
+
 @dataclass(frozen=True)
 class Planted:
     """One leak; see the module."""
 
     code: str
-    said: str | None
+    refused: Refused | None
     catalog: str = ""
     seen: bool = True
     params: dict[str, Any] = field(default_factory=dict)
@@ -120,7 +142,7 @@ RUN = {
 
         NODES = [node(peek, "params:toy.notes", "shown", name="peek")]
         """,
-        r"parameter 'toy.notes' names notes.txt, but is not declared to name a file",
+        Refused("private-data-would-flow", "undeclared file", "toy.notes"),
         params={"toy": {"notes": "notes.txt"}},
     ),
     "the private path itself in params": Planted(
@@ -130,7 +152,7 @@ RUN = {
 
         NODES = [node(peek, "params:corpus", "shown", name="peek")]
         """,
-        r"node 'peek' reads the path of a private file from 'params:corpus' and writes what is not private",
+        Refused("path-of-private-file-read", "peek", "params:corpus"),
         params=PRIVATE_CORPUS,
     ),
     "a private file opened by its path": Planted(
@@ -140,7 +162,7 @@ RUN = {
 
         NODES = [node(peek, "params:toy.start", "shown", name="peek")]
         """,
-        r"node 'peek' opens notes.txt, which is private, and writes what is not",
+        Refused("private-file-by-path", "node 'peek'", "notes.txt"),
         params=PRIVATE_CORPUS,
     ),
     "a private data set opened by its path": Planted(
@@ -153,7 +175,7 @@ RUN = {
             node(peek, "rows", "shown", name="peek", tags="report"),
         ]
         """,
-        r"node 'peek' opens data/03_primary/private_train.parquet, the file of a private data set, itself",
+        Refused("private-data-set-by-path", "node 'peek'", "private_train.parquet"),
         catalog="""
         rows: {type: MemoryDataset, metadata: *released}
         """,
@@ -168,7 +190,7 @@ RUN = {
             node(length, "x.private_test", "shown", name="show", tags="held_out_evaluation"),
         ]
         """,
-        r"data set 'x.private_test' has the name of held-out text, which only the split makes",
+        Refused("private-data-would-flow", "held-out name", "x.private_test"),
         catalog="""
         "x.private_{split}":
           type: fedtext.datasets.files.ParquetDataset
@@ -180,7 +202,7 @@ RUN = {
         """
         NODES = [node(first_text, "private_test", "shown", name="show", tags="held_out_evaluation")]
         """,
-        r"node 'show' shows held-out text in 'shown'",
+        Refused("shows-held-out-text", "show", "shown"),
     ),
     "verbatim text in a figure of an evaluation": Planted(
         """
@@ -197,7 +219,7 @@ RUN = {
             node(draw, "private_long", "shown_figure", name="draw", tags="held_out_evaluation"),
         ]
         """,
-        r"node 'draw' shows held-out text in 'shown_figure'",
+        Refused("shows-held-out-text", "draw", "shown_figure"),
         catalog="""
         shown_figure:
           type: fedtext.datasets.files.PlotlyDataset
@@ -212,7 +234,7 @@ RUN = {
 
         NODES = [node(table, "private_test", "shown", name="show", tags="held_out_evaluation")]
         """,
-        r"node 'show' shows a DataFrame in 'shown'",
+        Refused("shows-no-numbers", "show", "shown"),
     ),
     "verbatim text through unprotected_control": Planted(
         """
@@ -224,13 +246,13 @@ RUN = {
             node(first_text, "private_bound", "shown", name="show", tags="held_out_evaluation"),
         ]
         """,
-        r"node 'bound' hands a DataFrame to evaluations in 'private_bound'",
+        Refused("control-no-numbers", "bound", "private_bound"),
     ),
     "population carrying text": Planted(
         """
         NODES = [node(first_text, "private_train", "population", name="count", tags="public_count")]
         """,
-        r"node 'count' writes more than whole numbers to 'population'",
+        Refused("count-no-whole-numbers", "count", "population"),
         catalog="""
         population: {type: *json, filepath: "${data_root:}/population.json", metadata: *released}
         """,
@@ -239,7 +261,7 @@ RUN = {
         """
         NODES = [node(length, "private_train", "population", name="count", tags="public_count")]
         """,
-        r"node 'count' counts private data \('private_train'\) into 'population', but the corpus is not declared public",
+        Refused("private-data-would-flow", "counted", "count", "private_train", "population"),
         catalog="""
         population: {type: *json, filepath: "${data_root:}/population.json", metadata: *released}
         """,
@@ -249,7 +271,7 @@ RUN = {
         """
         NODES = [node(length, "peeked", "shown", name="show")]
         """,
-        r"data sets 'peeked' and 'released_mean' are one file",
+        Refused("private-data-would-flow", "shared file", "peeked", "released_mean"),
         catalog="""
         peeked: {type: *json, filepath: "${data_root:}/02_released/mean.safetensors", metadata: *released}
         """,
@@ -258,7 +280,7 @@ RUN = {
         """
         NODES = [node(first_text, "peeked", "shown", name="show")]
         """,
-        r"data sets 'peeked' and 'private_train' are one file",
+        Refused("private-data-would-flow", "shared file", "peeked", "private_train"),
         catalog="""
         peeked:
           type: fedtext.datasets.files.ParquetDataset
@@ -270,7 +292,7 @@ RUN = {
         """
         NODES = [node(str.upper, "peeked", "shown", name="show")]
         """,
-        r"data sets 'params:corpus.path' and 'peeked' are one file",
+        Refused("private-data-would-flow", "shared file", "params:corpus.path", "peeked"),
         catalog="""
         peeked: {type: text.TextDataset, filepath: notes.txt, metadata: {fedtext: {privacy: public}}}
         """,
@@ -280,7 +302,7 @@ RUN = {
         """
         NODES = [node(length, "private_train", "private_metric", name="measure")]
         """,
-        r"data set 'private_metric' is private, but its catalog entry has it sent to the experiment tracker",
+        Refused("private-data-would-flow", "shown", "private_metric"),
         catalog="""
         private_metric:
           type: CachedDataset
@@ -297,7 +319,7 @@ RUN = {
 
         OTHER = [node(steer, "shown", "steered", name="steer")]
         """,
-        r"node 'steer' reads 'shown', which comes from the held-out evaluation 'show'",
+        Refused("private-data-would-flow", "steers", "steer", "shown", "show"),
         catalog="""
         steered: {type: *json, filepath: "${data_root:}/steered.json", metadata: *released}
         """,
@@ -310,7 +332,7 @@ RUN = {
 
         NODES = [node(copy, "private_train", "private_rows", name="copy")]
         """,
-        r"node 'copy' writes copy.csv itself while it reads private data",
+        Refused("writes-itself", "node 'copy'", "copy.csv"),
     ),
     "open().write whose error is caught": Planted(
         """
@@ -342,7 +364,7 @@ RUN = {
 
         NODES = [node(send, "private_train", "private_rows", name="send")]
         """,
-        r"node 'send' looks up a host while it reads private data",
+        Refused("side-effect", "node 'send'"),
     ),
     "a program started inside a node": Planted(
         """
@@ -352,7 +374,7 @@ RUN = {
 
         NODES = [node(send, "private_train", "private_rows", name="send")]
         """,
-        r"node 'send' starts a program while it reads private data",
+        Refused("side-effect", "node 'send'"),
     ),
     "tracking calls inside a node": Planted(
         """
@@ -367,7 +389,7 @@ RUN = {
 
         NODES = [node(track, "private_train", "private_rows", name="track")]
         """,
-        r"node 'track' (logs to MLflow|opens a database) while it reads private data",
+        Refused("logs-to-mlflow or side-effect", "node 'track'"),
     ),
     "bound arguments": Planted(
         """
@@ -378,13 +400,13 @@ RUN = {
 
         NODES = [node(functools.partial(tell, TEXTS), "params:toy.start", "shown", name="tell")]
         """,
-        r"node 'tell', which writes 'shown', carries a DataFrame \('argument 1'\) in its function",
+        Refused("private-data-would-flow", "bound", "tell", "shown", "argument 1"),
     ),
     "a private entry saved under 08_reporting": Planted(
         """
         NODES = [node(length, "private_train", "private_rows", name="copy")]
         """,
-        r"data set 'private_rows' is private but lies in 08_reporting",
+        Refused("private-data-would-flow", "misplaced", "private_rows"),
         catalog="""
         private_rows:
           type: *json
@@ -404,7 +426,7 @@ RUN = {
             node(nodes.report, ["shown", "ledger"], "toy_report", name="report"),
         ]
         """,
-        r"node 'publish', which writes 'shown', has the tags release and report",
+        Refused("private-data-would-flow", "two roles", "publish", "shown"),
     ),
 }
 
@@ -424,92 +446,90 @@ NODES = [node(leak, "private_train", "private_rows", name="leak")]
 """
 
 
-LEFT = r"node 'leak' leaves .*{} behind, which is undone"
-WRITES = r"node 'leak' (leaves .* behind, which is undone|writes a file itself while it reads private data)"
-MOVES = r"node 'leak' moves .* while it reads private data"
-
 # What libraries write in their own C++ or Rust: the operating system refuses what is written, and names are taken back.
 NATIVE = {
     "a table written as Parquet": Planted(
-        _a_node_that("private_train.to_parquet('copy.parquet')"), LEFT.format("copy.parquet")
+        _a_node_that("private_train.to_parquet('copy.parquet')"), Refused("left-behind", "node 'leak'", "copy.parquet")
     ),
     "a table written as Parquet, its error caught": Planted(
         _a_node_that("with contextlib.suppress(Exception): private_train.to_parquet('copy.parquet')"),
-        LEFT.format("copy.parquet"),
+        Refused("left-behind", "node 'leak'", "copy.parquet"),
     ),
     "Parquet in folders named by clients": Planted(
-        _a_node_that("private_train.to_parquet('data/copy', partition_cols=['text'])"), LEFT.format("data/copy")
+        _a_node_that("private_train.to_parquet('data/copy', partition_cols=['text'])"),
+        Refused("left-behind", "node 'leak'", "data/copy"),
     ),
     "Parquet through a writer": Planted(
         _a_node_that(
             "table = pa.Table.from_pandas(private_train)\n    pq.ParquetWriter('copy.parquet', table.schema).write(table)",
             "import pyarrow as pa\nimport pyarrow.parquet as pq",
         ),
-        WRITES,
+        Refused("left-behind or file-written", "node 'leak'"),
     ),
     "a function of torch that was imported before": Planted(
-        _a_node_that("save(text, 'copy.pt')", "from torch import save"), LEFT.format("copy.pt")
+        _a_node_that("save(text, 'copy.pt')", "from torch import save"),
+        Refused("left-behind", "node 'leak'", "copy.pt"),
     ),
     "safetensors that are first imported in the node": Planted(
         _a_node_that(
             "import importlib, sys\n    del sys.modules['safetensors.numpy']\n"
             "    importlib.import_module('safetensors.numpy').save_file({'x': np.frombuffer(text.encode(), 'u1')}, 'copy')"
         ),
-        WRITES,
+        Refused("left-behind or file-written", "node 'leak'"),
     ),
     "Arrow's CSV": Planted(
         _a_node_that(
             "write_csv(pa.Table.from_pandas(private_train), 'copy.csv')",
             "import pyarrow as pa\nfrom pyarrow.csv import write_csv",
         ),
-        LEFT.format("copy.csv"),
+        Refused("left-behind", "node 'leak'", "copy.csv"),
     ),
     "a data set of Arrow's": Planted(
         _a_node_that(
             "write_dataset(pa.Table.from_pandas(private_train), 'copy', format='parquet')",
             "import pyarrow as pa\nfrom pyarrow.dataset import write_dataset",
         ),
-        LEFT.format("copy"),
+        Refused("left-behind", "node 'leak'"),
     ),
     "a tokenizer that learned private words": Planted(
         _a_node_that(
             "tokenizer = Tokenizer(WordLevel({text: 0}, unk_token=text))\n    tokenizer.save('copy.json')",
             "from tokenizers import Tokenizer\nfrom tokenizers.models import WordLevel",
         ),
-        WRITES,
+        Refused("left-behind or file-written", "node 'leak'"),
     ),
     "a file that was opened before": Planted(
         _a_node_that("os.write(KEPT, text.encode())", "KEPT = os.open('kept.txt', os.O_CREAT | os.O_WRONLY)"),
-        r"node 'leak' writes (a file itself|.*kept.txt, which was open before,) while it reads private data",
+        Refused("file-written or writes-open-file", "node 'leak'"),
     ),
     "a buffer of a file that was opened before": Planted(
         _a_node_that("KEPT.write(text)", "KEPT = open('kept.txt', 'a')"),
-        r"node 'leak' writes .*kept.txt, which was open before, while it reads private data",
+        Refused("writes-open-file", "node 'leak'", "kept.txt"),
     ),
     "a compressed file that was opened before": Planted(
         _a_node_that(
             "print(text, file=KEPT)", "import gzip\nKEPT = gzip.open('kept.gz', 'wt')\nKEPT.write(' ')\nKEPT.flush()"
         ),
-        r"node 'leak' writes .*kept.gz, which was open before, while it reads private data",
+        Refused("writes-open-file", "node 'leak'", "kept.gz"),
     ),
     "a temporary file of C++": Planted(
         _a_node_that("private_train.to_parquet(tempfile.gettempdir() + '/copy')", "import tempfile"),
-        LEFT.format("copy"),
+        Refused("left-behind", "node 'leak'"),
     ),
     "a file moved in C++": Planted(
         _a_node_that(
             "LocalFileSystem().move('data/03_primary/private_train.parquet', 'shown.parquet')",
             "from pyarrow.fs import LocalFileSystem",
         ),
-        LEFT.format("shown.parquet"),
+        Refused("left-behind", "node 'leak'", "shown.parquet"),
     ),
     "a folder made in C++": Planted(
         _a_node_that("LocalFileSystem().create_dir('data/new/' + text)", "from pyarrow.fs import LocalFileSystem"),
-        LEFT.format("data/new"),
+        Refused("left-behind", "node 'leak'", "data/new"),
     ),
     "a folder made in C++ in the working folder": Planted(
         _a_node_that("LocalFileSystem().create_dir(text)", "from pyarrow.fs import LocalFileSystem"),
-        r"node 'leak' leaves a file in .*/project behind, which is undone",
+        Refused("left-behind", "node 'leak'"),
     ),
     "a folder made in C++ before an interrupt": Planted(
         _a_node_that(
@@ -523,14 +543,16 @@ NATIVE = {
 # What Python reports before it happens.
 MOVED = {
     "a private file renamed": Planted(
-        _a_node_that("os.rename('data/03_primary/private_train.parquet', 'shown.parquet')"), MOVES
+        _a_node_that("os.rename('data/03_primary/private_train.parquet', 'shown.parquet')"),
+        Refused("side-effect", "node 'leak'"),
     ),
     "a private file replacing another": Planted(
-        _a_node_that("os.replace('data/03_primary/private_train.parquet', 'shown.parquet')"), MOVES
+        _a_node_that("os.replace('data/03_primary/private_train.parquet', 'shown.parquet')"),
+        Refused("side-effect", "node 'leak'"),
     ),
     "a private file moved": Planted(
         _a_node_that("shutil.move('data/03_primary/private_train.parquet', 'shown.parquet')", "import shutil"),
-        r"node 'leak' opens .*private_train.parquet, the file of a private data set, itself",  # to copy it
+        Refused("private-data-set-by-path", "node 'leak'", "private_train.parquet"),  # to copy it
     ),
     "a private file moved by a node that reads nothing": Planted(
         """
@@ -543,26 +565,24 @@ MOVED = {
             node(leak, "rows", "shown", name="leak", tags="report"),
         ]
         """,
-        r"node 'leak' moves .*private_train.parquet, the file of a private data set, itself",
+        Refused("private-data-set-by-path", "node 'leak'", "private_train.parquet"),
         catalog="rows: {type: MemoryDataset, metadata: *released}",
     ),
     "a folder named by private text": Planted(
         _a_node_that("os.makedirs('data/' + text)"),
-        r"node 'leak' makes a folder in .*/data while it reads private data",
+        Refused("makes-folder", "node 'leak'"),
     ),
     "a file named by private text": Planted(
-        _a_node_that("open(f'{text}.txt', 'w')"), r"node 'leak' writes a file in .* itself while it reads private data"
+        _a_node_that("open(f'{text}.txt', 'w')"), Refused("writes-itself", "node 'leak'")
     ),
-    "a pipe named by private text": Planted(
-        _a_node_that("os.mkfifo(text)"), r"node 'leak' makes a pipe or a device while it reads private data"
-    ),
+    "a pipe named by private text": Planted(_a_node_that("os.mkfifo(text)"), Refused("side-effect", "node 'leak'")),
     "a private file made readable for all": Planted(
         _a_node_that("os.chmod('data/03_primary/private_train.parquet', 0o644)"),
-        r"node 'leak' changes the permissions of .*private_train.parquet while it reads private data",
+        Refused("side-effect", "node 'leak'", "private_train.parquet"),
     ),
     "private text as an attribute of a file": Planted(
         _a_node_that("os.setxattr('notes.txt', 'user.text', text.encode())"),
-        r"node 'leak' changes the attributes of notes.txt while it reads private data",
+        Refused("side-effect", "node 'leak'", "notes.txt"),
     ),
 }
 
@@ -574,23 +594,23 @@ BESIDE = {
             "import threading\nimport time\n\n\ndef later(text: str) -> None:\n    time.sleep(2)\n"
             "    open('copy.txt', 'w').write(text)",
         ),
-        r"node 'leak' leaves the thread 'later' running, after it has read private data",
+        Refused("left-behind", "node 'leak'"),
     ),
     "a timer": Planted(
         _a_node_that("threading.Timer(2, lambda: open('copy.txt', 'w').write(text)).start()", "import threading"),
-        r"node 'leak' leaves the thread 'Thread-\d+' running",
+        Refused("left-behind", "node 'leak'"),
     ),
     "a process by spawn": Planted(
         _a_node_that(
             "multiprocessing.get_context('spawn').Process(target=print, args=[text]).start()", "import multiprocessing"
         ),
-        r"node 'leak' starts a process while it reads private data",
+        Refused("side-effect", "node 'leak'"),
     ),
     "a process by fork": Planted(
         _a_node_that(
             "multiprocessing.get_context('fork').Process(target=print, args=[text]).start()", "import multiprocessing"
         ),
-        r"node 'leak' starts a copy of this process while it reads private data",
+        Refused("side-effect", "node 'leak'"),
     ),
     "workers that were started before": Planted(
         _a_node_that(
@@ -598,7 +618,7 @@ BESIDE = {
             "from concurrent.futures import ProcessPoolExecutor\n"
             "POOL = ProcessPoolExecutor(1)\nPOOL.submit(int).result()",
         ),
-        r"node 'read_private' reads private data, and the process \S+ runs beside it",
+        Refused("something-runs-beside", "node 'read_private'"),
     ),
     "an exit handler": Planted(
         _a_node_that("atexit.register(lambda: open('copy.txt', 'w').write(text))", "import atexit"),
@@ -606,7 +626,7 @@ BESIDE = {
     ),
     "an exit handler by a function that was imported before": Planted(
         _a_node_that("register(open, 'copy.txt', 'w')", "from atexit import register"),
-        r"node 'leak' registers what runs when the process ends",
+        Refused("registers-exit-handler", "node 'leak'"),
     ),
     "a logger that does its own handling": Planted(
         _a_node_that(
@@ -617,7 +637,7 @@ BESIDE = {
     ),
     "a connection that was open before": Planted(
         _a_node_that("HERE.sendall(text.encode())", "HERE, THERE = socket.socketpair()\n"),
-        r"node 'leak' sends through a connection while it reads private data",
+        Refused("side-effect", "node 'leak'"),
     ),
 }
 
@@ -639,7 +659,6 @@ WRITE = """
 
         threading.Timer(2, write, [text]).start()
 """
-A_FILE = r"node 'leak' writes a file in \S+ itself while it reads private data"
 
 
 def _on(name: str) -> dict[str, Any]:
@@ -648,42 +667,54 @@ def _on(name: str) -> dict[str, Any]:
 
 WORKERS = {
     "a file written by a worker of the engine": Planted(
-        _a_node_that("list(current().map(write, [text]))", dedent(WRITE)), A_FILE, params=_on("processes")
+        _a_node_that("list(current().map(write, [text]))", dedent(WRITE)),
+        Refused("writes-itself", "node 'leak'"),
+        params=_on("processes"),
     ),
     "a table written as Parquet by a worker": Planted(
         _a_node_that("list(current().map(write_parquet, [text]))", dedent(WRITE)),
-        LEFT.format("copy.parquet"),
+        Refused("left-behind", "node 'leak'", "copy.parquet"),
         params=_on("processes"),
     ),
     "a timer in a worker": Planted(
         _a_node_that("list(current().map(write_later, [text]))", dedent(WRITE)),
-        "node 'leak' leaves a thread running, after it has read private data",
+        Refused("left-behind", "node 'leak'"),
         params=_on("processes"),
     ),
     "a file written by a worker of Ray": Planted(
-        _a_node_that("list(current().map(write, [text]))", dedent(WRITE)), A_FILE, params=_on("ray"), needs="ray"
+        _a_node_that("list(current().map(write, [text]))", dedent(WRITE)),
+        Refused("writes-itself", "node 'leak'"),
+        params=_on("ray"),
+        needs="ray",
     ),
     "work handed to Ray past the engine": Planted(
         _a_node_that("import ray; ray.get(ray.remote(write).remote(text))", dedent(WRITE)),
-        "node 'leak' hands work to Ray while it reads private data",
+        Refused("hands-work-to-ray", "node 'leak'"),
         params=_on("ray"),
         needs="ray",
     ),
 }
 
 # Standard streams.
-SHOWN = r"node 'leak' writes to standard output past Python's own stream while it reads private data"
 STREAMS = {
-    "a descriptor of standard output": Planted(_a_node_that("os.write(1, text.encode())"), SHOWN),
-    "Python's first standard output": Planted(_a_node_that("print(text, file=sys.__stdout__)", "import sys"), SHOWN),
+    "a descriptor of standard output": Planted(
+        _a_node_that("os.write(1, text.encode())"), Refused("writes-past-stream", "node 'leak'")
+    ),
+    "Python's first standard output": Planted(
+        _a_node_that("print(text, file=sys.__stdout__)", "import sys"), Refused("writes-past-stream", "node 'leak'")
+    ),
     "a stream that was kept": Planted(
-        _a_node_that("print(text, file=KEPT)", "KEPT = os.fdopen(1, 'w', closefd=False, buffering=1)"), SHOWN
+        _a_node_that("print(text, file=KEPT)", "KEPT = os.fdopen(1, 'w', closefd=False, buffering=1)"),
+        Refused("writes-past-stream", "node 'leak'"),
     ),
     "a copy of standard output's descriptor": Planted(
         _a_node_that("os.write(KEPT, text.encode())", "READ, PIPE = os.pipe()\nos.dup2(PIPE, 1)\nKEPT = os.dup(1)"),
-        SHOWN,
+        Refused("writes-past-stream", "node 'leak'"),
     ),
-    "standard output of C": Planted(_a_node_that("ctypes.CDLL(None).puts(text.encode())", "import ctypes"), SHOWN),
+    "standard output of C": Planted(
+        _a_node_that("ctypes.CDLL(None).puts(text.encode())", "import ctypes"),
+        Refused("writes-past-stream", "node 'leak'"),
+    ),
     "a descriptor of standard error": Planted(_a_node_that("os.write(2, text.encode() + b'\\n')"), None),
     "a data set that prints while it is saved": Planted(
         _a_node_that("pass"),
@@ -697,7 +728,7 @@ STREAMS = {
     ),
     "a data set that writes elsewhere while it is saved": Planted(
         _a_node_that("pass"),
-        r"data set 'private_rows' writes copy.txt itself while it reads private data",
+        Refused("writes-itself", "data set 'private_rows'", "copy.txt"),
         catalog="""
         private_rows:
           type: toy.planted.Copying
@@ -707,7 +738,7 @@ STREAMS = {
     ),
     "a private entry that is a table of a database": Planted(
         _a_node_that("pass"),
-        r"data set 'private_rows' is private and written by a node, but has no local file",
+        Refused("private-data-would-flow", "misplaced", "private_rows"),
         catalog="""
         private_rows:
           type: pandas.SQLTableDataset
@@ -718,7 +749,7 @@ STREAMS = {
     ),
     "a private entry outside of the data root": Planted(
         _a_node_that("pass"),
-        r"data set 'private_rows' is private and written by a node, but lies at .*/private_rows.parquet",
+        Refused("private-data-would-flow", "misplaced", "private_rows"),
         catalog="""
         private_rows:
           type: fedtext.datasets.files.ParquetDataset

@@ -1,6 +1,6 @@
 """Checks of what may leave a node that reads private data: numbers, and figures drawn from numbers.
 
-Every fault is the end of a sentence that begins with the node, and names the data set and the remedy.
+Every fault has the end of a sentence that begins with the node, and names the data set and the remedy.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from fedtext.privacy.disclosure_control import MIN_UNITS
+from fedtext.system.refusal import RunRefusedError
 
 WORD = re.compile(r"[\w.-]{1,64}")
 PHRASE = re.compile(r"[\w .,:;()=%+/'<>&-]{0,200}")
@@ -21,21 +22,27 @@ PIECE = 24  # characters in a row that no figure's wording has in common with a 
 TELLING = 8  # characters of an id or a label
 
 
-def release_outputs(outputs: Mapping[str, Any]) -> Iterator[str]:
+def release_outputs(outputs: Mapping[str, Any]) -> Iterator[RunRefusedError]:
     """Yield what is wrong with a release's outputs beside its ledger: numbers and arrays of numbers are allowed."""
     for name, value in outputs.items():
         if (what := _no_number(value, arrays=True)) is not None:
-            yield f"releases {what} in '{name}': a release gives out numbers; make the text or table in another node"
+            yield RunRefusedError(
+                f"releases {what} in '{name}': a release gives out numbers; make the text or table in another node",
+                code="releases-no-numbers",
+            )
 
 
-def control_outputs(outputs: Mapping[str, Any]) -> Iterator[str]:
+def control_outputs(outputs: Mapping[str, Any]) -> Iterator[RunRefusedError]:
     """Yield what is wrong with the outputs of a non-private bound, which evaluations may read."""
     for name, value in outputs.items():
         if (what := _no_number(value, arrays=True)) is not None:
-            yield f"hands {what} to evaluations in '{name}': a control gives out numbers, so return counts or distances"
+            yield RunRefusedError(
+                f"hands {what} to evaluations in '{name}': a control gives out numbers, so return counts or distances",
+                code="control-no-numbers",
+            )
 
 
-def count_outputs(outputs: Mapping[str, Any]) -> Iterator[str]:
+def count_outputs(outputs: Mapping[str, Any]) -> Iterator[RunRefusedError]:
     """Yield what is wrong with a count of units: whole numbers, and a word or None for their source, are allowed."""
     for name, value in outputs.items():
         fields = dict(value.__dict__) if isinstance(value, BaseModel) else value
@@ -44,12 +51,15 @@ def count_outputs(outputs: Mapping[str, Any]) -> Iterator[str]:
         numbers = [one for one in fields.values() if not isinstance(one, str)]
         whole = all(one is None or (isinstance(one, int | np.integer) and not isinstance(one, bool)) for one in numbers)
         if not whole or len(words) > 1 or any(not re.fullmatch(r"[a-z_]{1,20}", word) for word in words):
-            yield f"writes more than whole numbers to '{name}': return the numbers of units alone"
+            yield RunRefusedError(
+                f"writes more than whole numbers to '{name}': return the numbers of units alone",
+                code="count-no-whole-numbers",
+            )
 
 
 def evaluation_outputs(
     inputs: Mapping[str, Any], outputs: Mapping[str, Any], declared: Collection[str] = frozenset()
-) -> Iterator[str]:
+) -> Iterator[RunRefusedError]:
     """Yield what is wrong with the outputs of a held-out evaluation: no part of its private inputs may leave.
 
     A string of an output may not be one of the inputs' texts, share a piece with one (36 characters in a row hold a
@@ -68,17 +78,26 @@ def evaluation_outputs(
         figure = type(value).__module__.startswith("plotly.")
         plain = value.to_plotly_json() if figure else value
         if not figure and (what := _no_number(value, arrays=False, phrases=True, known=declared)) is not None:
-            yield f"shows {what} in '{name}': an evaluation gives out numbers and figures, so return aggregates"
+            yield RunRefusedError(
+                f"shows {what} in '{name}': an evaluation gives out numbers and figures, so return aggregates",
+                code="shows-no-numbers",
+            )
             continue
         said = [one for one in _strings(plain) if one not in harmless]
         if any(one in texts or _shares(one, joined) for one in said):
-            yield f"shows held-out text in '{name}': return numbers and figures drawn from numbers"
+            yield RunRefusedError(
+                f"shows held-out text in '{name}': return numbers and figures drawn from numbers",
+                code="shows-held-out-text",
+            )
         elif any(one in each for each in said for one in ids):
-            yield f"shows the id of a held-out client in '{name}': return aggregates over clients"
+            yield RunRefusedError(
+                f"shows the id of a held-out client in '{name}': return aggregates over clients", code="shows-client-id"
+            )
         elif any(one in hidden for one in said):
-            yield (
+            yield RunRefusedError(
                 f"shows a label of under {MIN_UNITS} held-out clients in '{name}', which nobody declared: name it in "
-                "task.labels, or leave it out"
+                "task.labels, or leave it out",
+                code="shows-rare-label",
             )
 
 

@@ -82,7 +82,7 @@ class Guard:
             with reading.without_recording():
                 fault = next(self._faults(node, inputs, outputs, read), None)
             if fault is not None:
-                raise RunRefusedError(f"node '{node.name}' {fault}", code="node-breaks-a-rule", value=node.name)
+                raise RunRefusedError(f"node '{node.name}' {fault}", code=fault.code, value=node.name)
             return made
 
         return node._copy(func=function)
@@ -137,14 +137,16 @@ class Guard:
 
     def _faults(
         self, node: Node, inputs: Mapping[str, Any], outputs: Mapping[str, Any], read: set[str]
-    ) -> Iterator[str]:
+    ) -> Iterator[RunRefusedError]:
         if not self._may_read_files(node):
             yield from self._file_faults(inputs, read)
         private = self._private(node.inputs)
         hidden = self._private(node.outputs)
         shown = {name: value for name, value in outputs.items() if name not in hidden}
         if private and any(map(inspect.isgenerator, outputs.values())):
-            yield "yields its outputs, which then are made outside of the guard: return them"
+            yield RunRefusedError(
+                "yields its outputs, which then are made outside of the guard: return them", code="outputs-yielded"
+            )
         if Tag.RELEASE in node.tags and self._passed is not None:
             yield from release_faults(inputs, outputs, self._passed(), private=hidden)
         if Tag.HELD_OUT in node.tags:
@@ -155,13 +157,14 @@ class Guard:
         if Tag.COUNT in node.tags:
             yield from output_checks.count_outputs(shown)
 
-    def _file_faults(self, inputs: Mapping[str, Any], read: set[str]) -> Iterator[str]:
+    def _file_faults(self, inputs: Mapping[str, Any], read: set[str]) -> Iterator[RunRefusedError]:
         for name, value in inputs.items():
             for held in holders(value, self._files) if is_parameter(name) else ():
                 if held == "" or held in read:
-                    yield (
+                    yield RunRefusedError(
                         f"reads the path of a private file from '{name}' and writes what is not private: give it the "
-                        "fields that it needs, or read the file in a node that writes private data sets"
+                        "fields that it needs, or read the file in a node that writes private data sets",
+                        code="path-of-private-file-read",
                     )
 
     def _may_read_files(self, node: Node) -> bool:

@@ -34,7 +34,7 @@ from fedtext.system.ray_engine import is_handing_over
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard.left_behind import FolderSnapshot
 from fedtext.wiring.guard.streams import hidden_descriptors, hidden_prints
-from fedtext.wiring.guard.watch import Watch, begin, current, end
+from fedtext.wiring.guard.watch import SideEffectRefusedError, Watch, begin, current, end
 
 # What libraries read in their own C++ or Rust: module, function or class, position and name of the path.
 NATIVE_READERS = (
@@ -125,17 +125,26 @@ def _without_a_trace(watch: Watch, surroundings: FolderSnapshot | None) -> Itera
 
 def _check_leftovers(watch: Watch, waiting: Sequence[str], exits: _ExitHandlers, output: bytes) -> None:
     if waiting:
-        watch.refuse(
-            f"writes {watch.shown(waiting[0])}, which was open before, while it reads private data: return what it "
-            "makes as a data set"
+        raise SideEffectRefusedError(
+            f"{watch.who} writes {watch.shown(waiting[0])}, which was open before, while it reads private data: return "
+            "what it makes as a data set",
+            code="writes-open-file",
+            value=watch.who,
         )
     if exits.has_others:
         exits.watch_all()
-        watch.refuse("registers what runs when the process ends, while it reads private data: do that before the run")
+        raise SideEffectRefusedError(
+            f"{watch.who} registers what runs when the process ends, while it reads private data: do that before the "
+            "run",
+            code="registers-exit-handler",
+            value=watch.who,
+        )
     if output:
-        watch.refuse(
-            "writes to standard output past Python's own stream while it reads private data, which is not shown: "
-            "return what should be seen"
+        raise SideEffectRefusedError(
+            f"{watch.who} writes to standard output past Python's own stream while it reads private data, which is not "
+            "shown: return what should be seen",
+            code="writes-past-stream",
+            value=watch.who,
         )
 
 
@@ -186,7 +195,7 @@ def _block_silent_events(watch: Watch, stack: ExitStack) -> None:
 
     def refusing(what: str) -> Callable[..., None]:
         def refuse(*_: Any, **__: Any) -> None:
-            watch.refuse(f"{what} while it reads private data: do that in a node that reads none")
+            watch.refuse(what)
 
         return refuse
 
@@ -219,7 +228,11 @@ def _block_tracking(watch: Watch, stack: ExitStack) -> None:
     client = getattr(sys.modules.get("mlflow.tracking.client"), "MlflowClient", None)
 
     def refuse(*_: Any, **__: Any) -> None:
-        watch.refuse("logs to MLflow while it reads private data: return what it makes as a released data set")
+        raise SideEffectRefusedError(
+            f"{watch.who} logs to MLflow while it reads private data: return what it makes as a released data set",
+            code="logs-to-mlflow",
+            value=watch.who,
+        )
 
     for name in [name for name in dir(client) if name.startswith(("log_", "set_tag", "set_experiment_tag"))]:
         stack.enter_context(replaced(client, name, refuse))
@@ -236,7 +249,12 @@ def _by_the_engine_alone(function: Callable[..., Any], watch: Watch) -> Callable
     @functools.wraps(function)
     def judged(*args: Any, **kwargs: Any) -> Any:
         if not is_handing_over():
-            watch.refuse("hands work to Ray while it reads private data: map it by the run's engine, which is watched")
+            raise SideEffectRefusedError(
+                f"{watch.who} hands work to Ray while it reads private data: map it by the run's engine, which is "
+                "watched",
+                code="hands-work-to-ray",
+                value=watch.who,
+            )
         return function(*args, **kwargs)
 
     return judged

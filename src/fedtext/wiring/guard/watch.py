@@ -99,11 +99,15 @@ class Watch:
         elif self.reads_private and event == "os.mkdir":
             self._makes_folder(_path(arguments[0]))
         elif self.reads_private and event in OUTSIDE:
-            self.refuse(f"{OUTSIDE[event]} while it reads private data: do that in a node that reads none")
+            self.refuse(OUTSIDE[event])
 
     def refuse(self, what: str) -> None:
-        """Raise SideEffectRefusedError with a message that the node does `what`."""
-        raise SideEffectRefusedError(f"{self.who} {what}", code="side-effect", value=self.who)
+        """Raise SideEffectRefusedError that the node does `what`, which one without private data may do."""
+        raise SideEffectRefusedError(
+            f"{self.who} {what} while it reads private data: do that in a node that reads none",
+            code="side-effect",
+            value=self.who,
+        )
 
     def hide(self) -> None:
         """Note that a message was hidden."""
@@ -115,8 +119,11 @@ class Watch:
             return
         if writes:
             if self.reads_private and not self._may_write(path):
-                self.refuse(
-                    f"writes {self.shown(path)} itself while it reads private data: return what it makes as a data set"
+                raise SideEffectRefusedError(
+                    f"{self.who} writes {self.shown(path)} itself while it reads private data: return what it makes as "
+                    "a data set",
+                    code="writes-itself",
+                    value=self.who,
                 )
             return
         self._reads(path, "opens")
@@ -136,7 +143,7 @@ class Watch:
         if self.reads_private:
             if not named or not all(map(self._may_write, named)):
                 what = self.shown(named[0]) if named else "a file"
-                self.refuse(f"{verb} {what} while it reads private data: do that in a node that reads none")
+                self.refuse(f"{verb} {what}")
             return
         for path in named:
             self._reads(path, verb)
@@ -149,15 +156,27 @@ class Watch:
             if around or self._may_write(path) or real.is_dir() or self.temporary in real.parents:
                 return
         place = os.path.dirname(os.path.abspath(path or ""))
-        self.refuse(f"makes a folder in {place} while it reads private data: return what it makes as a data set")
+        raise SideEffectRefusedError(
+            f"{self.who} makes a folder in {place} while it reads private data: return what it makes as a data set",
+            code="makes-folder",
+            value=self.who,
+        )
 
     def _reads(self, path: str, verb: str) -> None:
         real = Path(os.path.realpath(path))
         below = real.relative_to(self.data_root).parts if real.is_relative_to(self.data_root) else ()
         if any(part.startswith("private_") for part in below) and not self._may_write(path):
-            self.refuse(f"{verb} {path}, the file of a private data set, itself: make the data set its input")
+            raise SideEffectRefusedError(
+                f"{self.who} {verb} {path}, the file of a private data set, itself: make the data set its input",
+                code="private-data-set-by-path",
+                value=self.who,
+            )
         if not self.may_read and any(real == one or one in real.parents for one in self.private_files):
-            self.refuse(f"{verb} {path}, which is private, and writes what is not: read it in a node of its own")
+            raise SideEffectRefusedError(
+                f"{self.who} {verb} {path}, which is private, and writes what is not: read it in a node of its own",
+                code="private-file-by-path",
+                value=self.who,
+            )
 
 
 def _path(given: Any) -> str | None:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
-from fedtext.privacy.flow import Declared, GraphNode, check_files, check_flow, check_private_places
+from fedtext.privacy.flow import Declared, GraphNode, Violation, check_files, check_flow, check_private_places
 from fedtext.privacy.flow.check import is_private
 from fedtext.system.errors import InputError
 from fedtext.system.refusal import RunRefusedError
@@ -52,8 +52,8 @@ class PrivacyFlowHook:
         )
         check = _Check(catalog.config_resolver, active_parameters())
         found = [
-            *undeclared(active_parameters()),
-            *copies(active_parameters()),
+            *(Violation("undeclared file", "", "", one) for one in undeclared(active_parameters())),
+            *(Violation("copied file", "", "", one) for one in copies(active_parameters())),
             *check.pipeline(whole),
             *check.together(project.pipelines.values(), whole.nodes),
         ]
@@ -61,7 +61,10 @@ class PrivacyFlowHook:
             raise RunRefusedError(
                 "the privacy flow check refuses this run; nothing was read:",
                 code="private-data-flow",
-                faults=[InputError(one, code="private-data-would-flow") for one in dict.fromkeys(found)],
+                faults=[
+                    InputError(one.message, code="private-data-would-flow", value=one.rule)
+                    for one in {one.message: one for one in found}.values()
+                ],
             )
 
 
@@ -74,7 +77,7 @@ class _Check:
         self._private_files = private_files(parameters)
         self._known = KnownStrings(frozenset(self._private_files.values()), frozenset(texts(parameters)))
 
-    def pipeline(self, pipeline: Pipeline) -> list[str]:
+    def pipeline(self, pipeline: Pipeline) -> list[Violation]:
         """Return the violations of one graph."""
         entries = self._entries(pipeline.datasets())
         found = check_flow(
@@ -86,8 +89,7 @@ class _Check:
         )
         written = {name for node in pipeline.nodes for name in node.outputs}
         places = {name: place(entries[name]) for name in written & entries.keys() if self._is_stored(name)}
-        found += check_private_places(places, self._data_root)
-        return [str(violation) for violation in found]
+        return [*found, *check_private_places(places, self._data_root)]
 
     def _is_stored(self, name: str) -> bool:
         """Return whether a data set is private and outlives its run; a wrapper (a cache) lies where its entry does."""
@@ -95,15 +97,15 @@ class _Check:
         kept = innermost.get("type") not in (None, *IN_MEMORY_TYPES)
         return kept and is_private(name, dataset_classes([name], self._resolver))
 
-    def together(self, pipelines: Iterable[Pipeline], judged: Sequence[Node]) -> list[str]:
+    def together(self, pipelines: Iterable[Pipeline], judged: Sequence[Node]) -> list[Violation]:
         """Return the violations that only show in all pipelines at once: of the nodes `judged`, and of files."""
         pipelines = list(pipelines)
         names = set().union(*(pipeline.datasets() for pipeline in pipelines))
         nodes = {node for pipeline in pipelines for node in self._graph(pipeline.nodes)}
         classes, asked = dataset_classes(names, self._resolver), {node.name for node in judged}
         flow = check_flow(sorted(nodes, key=lambda node: node.name), classes)
-        steered = [str(violation) for violation in flow if violation.node in asked and violation.rule == "steers"]
-        return [*steered, *map(str, check_files(self._files(names), classes | self._classes_of_parameters()))]
+        steered = [violation for violation in flow if violation.node in asked and violation.rule == "steers"]
+        return [*steered, *check_files(self._files(names), classes | self._classes_of_parameters())]
 
     def _graph(self, nodes: Iterable[Node]) -> list[GraphNode]:
         return [
