@@ -8,7 +8,7 @@ import pytest
 from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError
 from fedtext.largefedbench.sources import us, us_lines
 from fedtext.largefedbench.sources.us import without_copies
-from fedtext.largefedbench.sources.us_lines import (
+from fedtext.largefedbench.sources.us_labels import (
     MemberNames,
     Person,
     label,

@@ -23,7 +23,7 @@ from fedtext.largefedbench.snapshot import SHARD, TableWriter
 from fedtext.largefedbench.sources import SOURCES, Source, raw_pages
 from fedtext.largefedbench.takedown import Takedown, read_takedown
 from fedtext.largefedbench.tokens import ChunkTokenizer
-from fedtext.largefedbench.turns import Turn, Unknown
+from fedtext.largefedbench.turns import Turn
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.system.engine import Engine
 from fedtext.system.errors import InputError
@@ -162,8 +162,6 @@ def _turns(source: Source, task: ShardTask, counts: SourceCounts, bad_pages: lis
                 found = True
                 if isinstance(item, Turn):
                     yield item
-                elif isinstance(item, Unknown):
-                    counts.note_unknown(*item)
                 elif error := _loss(item, counts):
                     _note_bad(error, task.params, counts, bad_pages)
             if not found:

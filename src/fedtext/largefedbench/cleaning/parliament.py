@@ -144,7 +144,7 @@ NOTATION_STARTS = {"us": r"[\[({=_*\-]", "ca": r"[\[(_=*\-]", "uk": r"[\[(_=*\-T
 MEMBER_STARTS = {
     "us": r"[GgSDCMcfLlWw](?:entle|enator|elegate|ongress|ember|olleague|riend|hair|eader|hip)",
     "ca": r"(?!)",
-    "uk": r"Member",
+    "uk": r"(?:Member|(?<=\)),? (?:and )?for )",
 }
 NOTATION = (
     rule("page_mark", "us", r"\[\[Page [A-Z]*\d+\]\]"),
@@ -213,7 +213,7 @@ NOTATION = (
         rf"{_LINE_START}\((?:Urgent Question|Private Notice Question)\):?",
         rf"{_LINE_START}T?\d{{1,3}}\. (?=(?:What|When|Whether|If|How|Who|Why|Where|To) )",
     ),
-    rule("chair_notice", "uk", r"\[\s*[^\[\]]{3,60} in the Chair\.?\s*\]"),
+    rule("chair_notice", "uk", r"[\[(]\s*[^\[\]()]{3,60},? in the [Cc]hair\.?\s*[\])]"),
 )
 
 # A name the reporter adds in brackets after whom the speaker named by place; the first group stays.
@@ -229,7 +229,8 @@ MEMBER_NAMES = (
     rule(
         "member_name",
         "uk",
-        rf"(?P<keep>\bMembers? for {_PLACE}(?:,? {_PLACE}){{0,15}})"
+        # "the Members for Bath (Ann Oak), for Ferry (Tom Elm) and for York (Bea Ash)"
+        rf"(?P<keep>(?:\bMembers? |(?<=\)),? (?:and )?)for {_PLACE}(?:,? {_PLACE}){{0,15}})"
         rf" \((?:{_TITLED_NAME}|(?!Northern Ireland){_FULL_NAME})\)",
     ),
 )

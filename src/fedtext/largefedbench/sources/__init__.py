@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError, SkippedPageError, printable
 from fedtext.largefedbench.sources import biorxiv, canada, openreview, pubmed, scitldr, uk, us
-from fedtext.largefedbench.turns import Turn, Unknown
+from fedtext.largefedbench.turns import Turn
 
-Parser = Callable[[RawPage], Iterator[Turn | Unknown | RawPageError | Completeness]]
+Parser = Callable[[RawPage], Iterator[Turn | RawPageError | Completeness]]
 
 
 class Source(NamedTuple):
