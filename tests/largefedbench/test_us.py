@@ -13,8 +13,8 @@ from fedtext.largefedbench.sources.us_labels import (
     Person,
     label,
     members_by_name,
-    read_aloud,
 )
+from fedtext.largefedbench.sources.us_lines import read_aloud
 from fedtext.largefedbench.turns import CHAIR_TURN, COPY, SPEECH, Paragraph, Turn, Unknown
 from tests.refusals import refuses
 
@@ -26,7 +26,7 @@ def package(raw: Path) -> Path:
     return raw / "us" / f"CREC-{US_DATE}"
 
 
-def parse(package: Path) -> list[Turn | Unknown | RawPageError | Completeness]:
+def parse(package: Path) -> list[Turn | RawPageError | Completeness]:
     return list(us.parse(RawPage(f"us/{package.name}", package)))
 
 

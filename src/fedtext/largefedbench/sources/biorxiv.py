@@ -34,7 +34,9 @@ def parse(page: RawPage) -> Iterator[Turn | RawPageError]:
         yield RawPageError(page.name, f"says that it holds {said} rows and holds {len(rows)}", code="row-count-differs")
     for name in value.keys() - {"messages", "collection"}:
         part = Paragraph(joined(str(value[name])), UNKNOWN_ELEMENT)
-        yield Turn(f"unknown.{page.name}.{name}", server, UNKNOWN_ELEMENT, "", (part,), unknown=(Unknown("element", name),))
+        yield Turn(
+            f"unknown.{page.name}.{name}", server, UNKNOWN_ELEMENT, "", (part,), unknown=(Unknown("element", name),)
+        )
     for number, row in enumerate(rows):
         yield _turn(row, server) if _well_formed(row) else malformed(page, server, number, row)
 

@@ -152,7 +152,9 @@ def _abstract(citation: Any) -> Iterator[Paragraph]:
 
 def _kind(citation: Any, title: str, paragraphs: tuple[Paragraph, ...]) -> str:
     types = [joined(one.text).lower() for one in citation.iterfind("Article/PublicationTypeList/PublicationType")]
-    said = [(one.get("RefType") or "").lower() for one in citation.iterfind("CommentsCorrectionsList/CommentsCorrections")]
+    said = [
+        (one.get("RefType") or "").lower() for one in citation.iterfind("CommentsCorrectionsList/CommentsCorrections")
+    ]
     for kind in (*map(NOTICED.get, said), *map(NOTICE_TYPES.get, types)):
         if kind:
             return kind

@@ -240,6 +240,8 @@ PAGE = re.compile(
 )
 LORDS = "House of Lords"
 CHAMBERS = {"debates": "House of Commons", "daylord": LORDS, "lordspages": LORDS}
+# The paper's speeches are those of the Commons; the other chambers are configs of their own.
+OTHER_CONFIGS = {r"/(?:daylord|lordspages)[^/]*$": "lords", r"/(?:westminster|westminhall)[^/]*$": "westminster_hall"}
 HEADINGS = frozenset({"major-heading", "minor-heading", "oral-heading"})
 # What else stands in a day: votes, and marks for ids that moved.
 UNSPOKEN = {"division": "division", "gidredirect": "moved_id"}
@@ -280,7 +282,9 @@ def parse(page: RawPage) -> Iterator[Turn]:
         outside = joined(root.text, *(element.tail for element in root))
         if outside:
             named = (Unknown("element", "text outside any element"),)
-            yield Turn(f"{date}.uk.outside", "uk", UNKNOWN_ELEMENT, date, (Paragraph(outside, UNKNOWN_ELEMENT),), unknown=named)
+            yield Turn(
+                f"{date}.uk.outside", "uk", UNKNOWN_ELEMENT, date, (Paragraph(outside, UNKNOWN_ELEMENT),), unknown=named
+            )
 
 
 def _own_date(root: Any, named: str) -> str:

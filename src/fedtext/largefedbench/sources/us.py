@@ -453,9 +453,7 @@ def _names_of_chamber(granules: dict[str, Granule], kind: str) -> dict[str, Pers
     return members_by_name(item for one in granules.values() if one.kind == kind for item in one.speakers.items())
 
 
-def _turns(
-    paragraphs: list[Paragraph], roll: MemberNames
-) -> Iterator[tuple[str, str, list[Paragraph], list[Unknown]]]:
+def _turns(paragraphs: list[Paragraph], roll: MemberNames) -> Iterator[tuple[str, str, list[Paragraph], list[Unknown]]]:
     """Yield (speaker as printed, kind, paragraphs, labels that are not known) from one speaker's label to the next.
 
     Paragraphs before the first label have no speaker.

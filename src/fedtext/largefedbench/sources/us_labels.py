@@ -24,7 +24,9 @@ _OFFICES = (
     r"|Emperor|Minister|Justice|Judge)"
 )
 _CAPITAL = "[A-ZÀ-Þ]"
-_REST = rf"(?:{_CAPITAL}|['’-]|[à-ÿ](?={_CAPITAL}|\b)){{0,20}}"  # a small letter with an accent may stand among capitals
+_REST = (
+    rf"(?:{_CAPITAL}|['’-]|[à-ÿ](?={_CAPITAL}|\b)){{0,20}}"  # a small letter with an accent may stand among capitals
+)
 _NAME = (
     rf"(?:De |La |Van |de la ){{0,2}}(?:{_CAPITAL}[a-zA-ZÀ-ÿ'’-]{{0,20}}?{_CAPITAL}{{2}}{_REST}"
     rf"|{_CAPITAL}{{2,20}}|ST\.|(?:{_CAPITAL}\.){{1,3}})(?:,? (?:Jr|JR|Sr|SR))?"
@@ -60,7 +62,9 @@ def _of(words: Iterable[str]) -> str:
 
 _PRO_TEMPORE = rf"(?:{_GAP}pro{_GAP}tem(?:pore)?)?"
 _IN_THE_CHAIR = rf"(?i:(?:(?:{_of(_RANKS)}){_GAP}){{0,3}}(?:{_of(_OFFICERS)}){_PRO_TEMPORE})"
-_CHAIRED = rf"(?:ACTING |VICE )?(?:SPEAKER|PRESIDENT|CHAIRMAN|CHAIR|PRESIDING OFFICER|CLERK|CHIEF JUSTICE){_PRO_TEMPORE}"
+_CHAIRED = (
+    rf"(?:ACTING |VICE )?(?:SPEAKER|PRESIDENT|CHAIRMAN|CHAIR|PRESIDING OFFICER|CLERK|CHIEF JUSTICE){_PRO_TEMPORE}"
+)
 CHAIR = _label(
     # "The President." in title case opens a sentence more often than a turn.
     rf"(?P<name>(?:T(?:he|HE) )(?:{_IN_THE_CHAIR}|(?i:(?:(?:{_of(_RANKS)}){_GAP}){{0,3}})(?:PRESIDENT|SECRETARY){_PRO_TEMPORE})"
@@ -81,9 +85,7 @@ CROWD = _label(
 )
 # The shape of a label. What may stand before the name; the words of a name, however they are set; the mark.
 _BEFORE = r"(?P<bullet>[•●]\s*)?[\s\[(“\"'‘]{0,3}"
-_ANY_NAME = (
-    r"(?:[A-ZÀ-Þ][\w'’-]{0,30}\.??|[A-ZÀ-Þ]\.|of|the|from|for|and|de|la|du|van|von|der|pro|tempore|at|to|in|(?:Jr|Sr|Mr|Ms|Mrs|St)\.)"
-)
+_ANY_NAME = r"(?:[A-ZÀ-Þ][\w'’-]{0,30}\.??|[A-ZÀ-Þ]\.|of|the|from|for|and|de|la|du|van|von|der|pro|tempore|at|to|in|(?:Jr|Sr|Mr|Ms|Mrs|St)\.)"
 _TITLED = (
     rf"(?:(?:Mr|Mrs|Ms|Mx|Miss|Dr|Messrs|Mesdames|MR|MRS|MS|DR)[.,]?\s?|(?:{_OFFICES}|Madam|Sir|Dame|Lord|Lady|Rev\.|Reverend"
     rf"|Father|Rabbi|Pastor|Bishop|Imam|Chaplain|Prof\.|Professor|Rep\.|Sen\.|Hon\.|Honorable) |{_STYLE})"
