@@ -15,7 +15,7 @@ from fedtext.largefedbench.sources.us_labels import (
     members_by_name,
 )
 from fedtext.largefedbench.sources.us_lines import read_aloud
-from fedtext.largefedbench.turns import CHAIR_TURN, COPY, SPEECH, Paragraph, Turn, Unknown
+from fedtext.largefedbench.turns import CHAIR_TURN, COPY, SPEECH, Paragraph, Turn
 from tests.refusals import refuses
 
 from .pages import US_DATE

@@ -12,8 +12,11 @@ from fedtext.largefedbench.halves import Half, half_of
 from fedtext.system.errors import FedtextError
 
 HIDDEN = "(on the takedown list)"  # in place of a name of somebody who asked to be left out
-_TITLES = frozenset("baroness chair chairman chairwoman congresswoman dame deputy gentleman gentlewoman general hon \
-honorable honourable lady lord madam member miss mrs president right secretary senator sir speaker the".split())
+_TITLES = frozenset({
+    "baroness", "chair", "chairman", "chairwoman", "congressman", "congresswoman", "dame", "deputy", "gentleman",
+    "gentlewoman", "general", "hon", "honorable", "honourable", "lady", "lord", "madam", "member", "miss", "mrs",
+    "president", "right", "secretary", "senator", "sir", "speaker", "the",
+})  # fmt: skip
 LONGEST_NAME = 80  # characters of a name that is counted: a damaged page may hold one of a megabyte
 
 

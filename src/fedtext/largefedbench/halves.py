@@ -1,7 +1,7 @@
 """Rates of what was counted, half-year by half-year, with their deviations: has a source changed its pages?
 
-A rate is a count per turn. Turns of one page are alike, so pages, not turns, are what varies: the deviation of a rate is
-that of a ratio of sums over independent pages, which a few sums of squares give. They add up over shards.
+A rate is a count per 1,000 turns. Turns of one page are alike, so pages, not turns, are what varies: the deviation of a
+rate is that of a ratio of sums over independent pages, which a few sums of squares give. They add up over shards.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ FEWEST_PAGES = 5  # on either side of a comparison: a deviation of fewer says li
 
 
 class Rate(NamedTuple):
-    """A count per turn, and its standard deviation over pages."""
+    """A count per 1,000 turns, or of turns per page, and its standard deviation over pages."""
 
     value: float
     deviation: float
 
 
 class Move(NamedTuple):
-    """A rate that moved: by how many deviations, from and to how many per 1,000 turns."""
+    """A count that moved: its name with the unit, its values, and how many deviations they lie apart."""
 
     name: str
     before: float
@@ -56,14 +56,23 @@ class Half:
         self.sums[name] = [a + b for a, b in zip(self.sums.get(name, [0, 0, 0]), by, strict=True)]
 
     def rate(self, name: str) -> Rate:
-        """Return a count per turn with its deviation."""
+        """Return a count per 1,000 turns with its deviation."""
         turns, turns_squared, _ = self.sums.get(TURNS, [0, 0, 0])
         number, squared, product = self.sums.get(name, [0, 0, 0])
         if not turns or self.pages < 2:
             return Rate(0.0, 0.0)
         value = number / turns
         spread = max(0.0, squared - 2 * value * product + value * value * turns_squared)
-        return Rate(value, math.sqrt(self.pages / (self.pages - 1) * spread) / turns)
+        return Rate(1000 * value, 1000 * math.sqrt(self.pages / (self.pages - 1) * spread) / turns)
+
+    def turns_a_page(self) -> Rate:
+        """Return the turns of a page, with the deviation of their mean."""
+        turns, squared, _ = self.sums.get(TURNS, [0, 0, 0])
+        if self.pages < 2:
+            return Rate(0.0, 0.0)
+        mean = turns / self.pages
+        spread = max(0.0, squared / self.pages - mean * mean) / (self.pages - 1)
+        return Rate(mean, math.sqrt(spread))
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON."""
@@ -80,17 +89,28 @@ def half_of(date: str) -> str:
     return f"{date[:4]}H{1 if date[5:7] <= '06' else 2}" if date else "undated"
 
 
-def moved(before: Half, after: Half, deviations: float) -> list[Move]:
-    """Return the rates that lie more than so many deviations apart, the furthest first; none if pages are too few."""
+def moved(halves: Mapping[str, Half], half: str, deviations: float) -> list[Move]:
+    """Return the counts of a half-year that lie more than so many deviations from those before it, the furthest first.
+
+    None if either side has too few pages.
+    """
+    earlier = {name: one for name, one in halves.items() if name < half}
+    before, after = Half(), halves.get(half, Half())
+    for one in earlier.values():
+        before.add(one)
     if min(before.pages, after.pages) < FEWEST_PAGES:
         return []
-    moves = (_move(name, before.rate(name), after.rate(name)) for name in {*before.sums, *after.sums} - {TURNS})
-    return sorted(
-        (one for one in moves if abs(one.deviations) > deviations), key=lambda one: (-abs(one.deviations), one.name)
-    )
+    names = {*before.sums, *after.sums} - {TURNS}
+    moves = [_move(f"{name}, per 1,000 turns", before.rate(name), after.rate(name)) for name in names]
+    moves.append(_move("turns a page", before.turns_a_page(), after.turns_a_page()))
+    last = earlier[max(earlier)].pages  # of the half-year before alone
+    moves.append(_move("pages", Rate(last, math.sqrt(last)), Rate(after.pages, math.sqrt(after.pages))))
+    far = (one for one in moves if abs(one.deviations) > deviations)
+    return sorted(far, key=lambda one: (-abs(one.deviations), one.name))
 
 
 def _move(name: str, old: Rate, new: Rate) -> Move:
-    both = math.hypot(old.deviation, new.deviation)
-    apart = new.value - old.value
-    return Move(name, 1000 * old.value, 1000 * new.value, apart / both if both else math.copysign(math.inf, apart) if apart else 0.0)
+    both, apart = math.hypot(old.deviation, new.deviation), new.value - old.value
+    if not both:
+        return Move(name, old.value, new.value, math.copysign(math.inf, apart) if apart else 0.0)
+    return Move(name, old.value, new.value, apart / both)

@@ -44,7 +44,8 @@ _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻
 _NAMED = re.compile(r"\{([A-Za-z +/-]{1,28})\}")
 _BRACKETED = re.compile(rf"\[({'|'.join(_GREEK)})\]", re.IGNORECASE)  # "[beta]-catenin", of older pages
 _SECTIONS = (
-    "Abstract|Aims?|Background(?: and (?:aims?|objectives?|purpose))?|Conclusions?|Discussion|Findings|Interpretation|Introduction|Methods?|Motivation"
+    "Abstract|Aims?|Background(?: and (?:aims?|objectives?|purpose))?"
+    "|Conclusions?|Discussion|Findings|Interpretation|Introduction|Methods?|Motivation"
     "|Objectives?|Results?|Significance(?: statement)?|Summary"
 )
 # Headings whose words open sentences too: only where a sentence ended, or at the beginning.
@@ -69,8 +70,9 @@ def _any_case(words: str) -> str:
 
 _ANY_SECTION = rf"(?:{_any_case(_MORE_SECTIONS)}|{_any_case(_SECTIONS)})"
 # "Materials and Methods", "Results and discussion"
-_JOINED = rf"{_ANY_SECTION}(?:\s*(?:,|/|&|and|AND|And)\s*(?:{_ANY_SECTION}|discussion|methods|results|conclusions?))+"
-# What a heading has lost its end to: a word, or, after a small letter, a name of the field ("ResultsmRNA", "Methods12").
+_LATER = rf"(?:{_ANY_SECTION}|discussion|methods|results|conclusions?)"
+_JOINED = rf"{_ANY_SECTION}(?:\s*(?:,|/|&|and|AND|And)\s*{_LATER})+"
+# What a heading has lost its end to: a word, or, after a small letter, a name ("ResultsmRNA") or a number.
 _FUSED = (
     r"(?:(?=[A-Z][a-z]|[A-Z] [a-z]|[OCM]_[A-Z])"
     r"|(?<=[a-z])(?=[A-Z]{2}|[A-Z]\. [a-z]|[A-Z][\d-]|\d|[a-z]{1,2}[A-Z]|https?://|[(\[*“\"']|[α-ω]))"
