@@ -2,9 +2,9 @@
 
 It has one entry a line: `id: 2024-05-09.ca.100` or `speaker: us/K000001`, a source and the speaker's id or name as the
 tables have it; `#` starts a comment. The id of a client that is a speaker, or a speaker's day, leaves out the speaker.
-Snapshots report how many were left out, never who; a build says which lines match
-nobody, for a slip of the pen in a request must not pass in silence. What no rule knows in a page is counted by its name;
-a name that has a word of theirs is not shown.
+Snapshots report how many were left out, never who; a build says which lines match nobody, for a slip of the pen in a
+request must not pass in silence. What no rule knows in a page is counted by its name; a name that has a word of theirs
+is not shown.
 """
 
 from __future__ import annotations

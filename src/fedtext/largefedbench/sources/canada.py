@@ -68,15 +68,15 @@ def segments(paragraph: Any) -> Iterator[Segment | Unknown]:
     parts: list[str] = [paragraph.text or ""]
     opening = _NAMED.match("".join(paragraph.itertext()))
     plain = joined(opening["name"]) if opening else ""
-    first = paragraph[0] if len(paragraph) else None
-    bold_first = first is not None and first.tag == "B" and not joined(paragraph.text)
-    if not bold_first and plain and (CROWD.fullmatch(plain) or CHAIR.fullmatch(plain)):
+    opens = [child for child in paragraph[:1] if child.tag == "B" and not joined(paragraph.text)]
+    if not opens and plain and (CROWD.fullmatch(plain) or CHAIR.fullmatch(plain)):
         yield Segment(plain, joined(joined(*paragraph.itertext()).partition(":")[2]))
         return
-    if not bold_first and PERSON.match(plain):
+    if not opens and PERSON.match(plain):
         yield Unknown("label", plain)
-    if bold_first and PERSON.match(joined(*first.itertext())) and not _is_label(first):
-        yield Unknown("label", joined(*first.itertext()))
+    for bold in opens:
+        if PERSON.match(joined(*bold.itertext())) and not _is_label(bold):
+            yield Unknown("label", joined(*bold.itertext()))
     for child in paragraph:
         tail = child.tail or ""
         if _is_label(child):

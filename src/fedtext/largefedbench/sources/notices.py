@@ -33,7 +33,8 @@ _HEADS = (
         CORRECTION,
         rf"\W*(?:this (?:corrects|updates) the article"
         rf"|in (?:the|this) (?:original(?:ly)? )?(?:version|publication) of (?:this|the) {_THING}"
-        rf"|(?:the )?(?:original )?(?:version|publication) of this {_THING} (?:contained|had|has) (?:an? )?(?:\w+ )?error"
+        rf"|(?:the )?(?:original )?(?:version|publication) of this {_THING} (?:contained|had|has) (?:an? )?"
+        r"(?:\w+ )?error"
         rf"|(?:erratum|corrigendum|correction) in\s*:"
         rf"|(?:(?:publisher|author) )?"
         rf"(?:correction|corrigend(?:um|a)|errat(?:um|a)|addendum)(?: (?:to|for)\b|{_MARK}))",
@@ -60,7 +61,8 @@ _NO_ABSTRACT = re.compile(
     r"|(?:none|not) (?:available|applicable|provided|supplied|given|required|needed|submitted|yet available)"
     r"|(?:(?:there is|this (?:\w+ )?has|has|with) )?no (?:abstract|summary)(?: for this \w+)?"
     r"(?: (?:is |was )?(?:available|provided|supplied|given|required|submitted|needed))?"
-    r"|(?:the )?(?:abstract|summary) (?:is |was )?(?:not|un)\s?-?(?:available|applicable|provided|supplied|required|given)"
+    r"|(?:the )?(?:abstract|summary) (?:is |was )?(?:not|un)\s?-?"
+    r"(?:available|applicable|provided|supplied|required|given)"
     r"|without (?:an )?abstract"
     r"|(?:(?:please )?see|(?:the )?abstract (?:is |can be )?(?:available |found |included )?in)"
     r" (?:the )?(?:attached |full )?(?:pdf|text|file|paper|manuscript|article)(?: (?:file|version))?)\W*)?",

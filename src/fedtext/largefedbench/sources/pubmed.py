@@ -54,9 +54,10 @@ NOTICED = {
     "erratumfor": "correction_notice",
     # What takes nothing back.
     **dict.fromkeys((
-        "associateddataset", "associatedpublication", "commentin", "commenton", "corrected", "correctedandrepublishedin",
-        "correctedandrepublishedfrom", "cites", "erratumin", "originalreportin", "preprintof", "preprintin", "reprintin",
-        "reprintof", "republishedfrom", "republishedin", "summaryforpatientsin", "updatein", "updateof",
+        "associateddataset", "associatedpublication", "commentin", "commenton", "corrected",
+        "correctedandrepublishedin", "correctedandrepublishedfrom", "cites", "erratumin", "originalreportin",
+        "preprintof", "preprintin", "reprintin", "reprintof",
+        "republishedfrom", "republishedin", "summaryforpatientsin", "updatein", "updateof",
         "patientsummaryin", "patientsummaryof",
     ), ""),
 }  # fmt: skip

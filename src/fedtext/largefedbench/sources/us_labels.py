@@ -67,7 +67,8 @@ _CHAIRED = (
 )
 CHAIR = _label(
     # "The President." in title case opens a sentence more often than a turn.
-    rf"(?P<name>(?:T(?:he|HE) )(?:{_IN_THE_CHAIR}|(?i:(?:(?:{_of(_RANKS)}){_GAP}){{0,3}})(?:PRESIDENT|SECRETARY){_PRO_TEMPORE})"
+    rf"(?P<name>T(?:he|HE) (?:{_IN_THE_CHAIR}"
+    rf"|(?i:(?:(?:{_of(_RANKS)}){_GAP}){{0,3}})(?:PRESIDENT|SECRETARY){_PRO_TEMPORE})"
     rf"|(?i:(?:speaker|president){_GAP}pro{_GAP}tempore|presiding officer)"
     # "Mr. SPEAKER." is printed for "The SPEAKER."; "Mr. Speaker," is an address.
     rf"|(?:Mr|MR|Madam|MADAM|Ms|Mrs)\.? {_CHAIRED}|(?i:Chaplain) {_NAME}(?: {_NAME}){{0,4}})"
@@ -85,10 +86,11 @@ CROWD = _label(
 )
 # The shape of a label. What may stand before the name; the words of a name, however they are set; the mark.
 _BEFORE = r"(?P<bullet>[•●]\s*)?[\s\[(“\"'‘]{0,3}"
-_ANY_NAME = r"(?:[A-ZÀ-Þ][\w'’-]{0,30}\.??|[A-ZÀ-Þ]\.|of|the|from|for|and|de|la|du|van|von|der|pro|tempore|at|to|in|(?:Jr|Sr|Mr|Ms|Mrs|St)\.)"
+_ANY_NAME = r"(?:[A-ZÀ-Þ][\w'’-]{0,30}\.??|of|the|from|for|and|de|la|du|van|von|der|pro|tempore|at|to|in)"
 _TITLED = (
-    rf"(?:(?:Mr|Mrs|Ms|Mx|Miss|Dr|Messrs|Mesdames|MR|MRS|MS|DR)[.,]?\s?|(?:{_OFFICES}|Madam|Sir|Dame|Lord|Lady|Rev\.|Reverend"
-    rf"|Father|Rabbi|Pastor|Bishop|Imam|Chaplain|Prof\.|Professor|Rep\.|Sen\.|Hon\.|Honorable) |{_STYLE})"
+    rf"(?:(?:Mr|Mrs|Ms|Mx|Miss|Dr|Messrs|Mesdames|MR|MRS|MS|DR)[.,]?\s?"
+    rf"|(?:{_OFFICES}|Madam|Sir|Dame|Lord|Lady|Rev\.|Reverend|Father|Rabbi"
+    rf"|Pastor|Bishop|Imam|Chaplain|Prof\.|Professor|Rep\.|Sen\.|Hon\.|Honorable) |{_STYLE})"
 )
 _NO_ABBREVIATION = r"(?<!\b[A-Z])(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bDr)(?<!\bSt)(?<!\bRev)(?<!\bHon)(?<!\bGen)"
 LIKE_A_LABEL = _label(
