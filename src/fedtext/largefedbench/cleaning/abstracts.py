@@ -46,7 +46,8 @@ _BRACKETED = re.compile(rf"\[({'|'.join(_GREEK)})\]", re.IGNORECASE)  # "[beta]-
 _SECTIONS = (
     "Abstract|Aims?|Background(?: and (?:aims?|objectives?|purpose))?"
     "|Conclusions?|Discussion|Findings|Interpretation|Introduction|Methods?|Motivation"
-    "|Objectives?|Results?|Significance(?: statement)?|Summary"
+    "|Objectives?|Results?"
+    "|Significance(?: statement)?|Significance Statement|Summary|Statement of significance|Statement of Significance"
 )
 # Headings whose words open sentences too: only where a sentence ended, or at the beginning.
 _MORE_SECTIONS = (
@@ -58,7 +59,8 @@ _MORE_SECTIONS = (
     "|Conflicts? of interest|Funding(?: statement)?|Trial registration(?: number)?|Registration|Clinical trial number"
     "|Data availability(?: statement)?|Availability(?: and implementation)?|Implementation|Supplementary information"
     "|Contact|Keywords|Key points|Impact|Novelty|Evidence|Relevance|Clinical relevance|Statement of significance"
-    "|Translational relevance|Implications|Approach|Problem|Question|Data sources|Study selection|Data synthesis"
+    "|Translational relevance|Core messages?(?: of (?:the )?paper)?|Take[- ]home messages?"
+    "|Implications|Approach|Problem|Question|Data sources|Study selection|Data synthesis"
     "|Analysis|Procedures?|Subjects|Sample|Location|Time period|Major taxa studied|Innovation|Teaser|Ethics"
 )
 
@@ -75,7 +77,7 @@ _JOINED = rf"{_ANY_SECTION}(?:\s*(?:,|/|&|and|AND|And)\s*{_LATER})+"
 # What a heading has lost its end to: a word, or, after a small letter, a name ("ResultsmRNA") or a number.
 _FUSED = (
     r"(?:(?=[A-Z][a-z]|[A-Z] [a-z]|[OCM]_[A-Z])"
-    r"|(?<=[a-z])(?=[A-Z]{2}|[A-Z]\. [a-z]|[A-Z][\d-]|\d|[a-z]{1,2}[A-Z]|https?://|[(\[*“\"']|[α-ω]))"
+    r"|(?<=[a-z])(?=[A-Z]{2}|[A-Z]\. [a-z]|[A-Z][\d-]|\d|[a-z]{1,2}[A-Z]|[a-z]{3,4}-\d|https?://|[(\[*“\"']|[α-ω]))"
 )
 _TAGS = (
     "sup|sub|i|b|u|em|strong|italic|bold|underline|small|sc|span|p|br|hr|div|title|sec|list|list-item|label|li|ul|ol|a"
@@ -88,6 +90,9 @@ _CODES = (
     "FIG|TBL|TABLE|LI|SCPLOW|SCPCAP|ST_ABS|TEXTBOX|QD|LST|BOX|UL|OL|LINKSMALLFIG|LINK|FLOATNO|TABLECAPTION|ABSTRACT"
     "|DISP_FORMULA"
 )
+# Where a sentence or a block of text begins: blocks are a line each.
+_OPENS = r"(?:(?<=^)|(?<=\n)|(?<=[.!?)])|(?<=[.!?)]\s))"
+_BREAK = re.compile(r"\s*\n\s*")
 _REMOVED = re.compile(
     r"(?=[\[<{ABCDEFGHIKLMNOPQRSTVo])"  # what any of them begins with
     r"(?:(?P<formula_placeholder>\[\s*(?:Formula|Figure|Table|Graphic)(?:: see text)?\s*\])"
@@ -95,8 +100,7 @@ _REMOVED = re.compile(
     rf"|(?P<heading>(?:A)?O_ST_ABS.{{0,80}}?C_ST_ABS)"
     r"|(?P<highwire_link>View larger version \([^()]{0,20}\):|org\.highwire\.[\w.@]*)"
     rf"|(?P<highwire_code>[OCM]_(?:{_CODES}))"
-    rf"|(?P<fused_heading>(?:(?<=^)|(?<=[.!?)])|(?<=[.!?)]\s)){_JOINED}{_FUSED}"
-    rf"|(?:(?<=^)|(?<=[.!?)])|(?<=[.!?)]\s))(?:{_any_case(_MORE_SECTIONS)}){_FUSED}"
+    rf"|(?P<fused_heading>{_OPENS}{_JOINED}{_FUSED}|{_OPENS}(?:{_any_case(_MORE_SECTIONS)}){_FUSED}"
     rf"|(?:(?<=^)|(?<=[.!?)\s]))(?:{_SECTIONS}|{_SECTIONS.upper()}){_FUSED})"
     rf"|(?P<markup></?(?:[a-z]+:)?(?:{_TAGS}){_ATTRIBUTES}\s*/?>|<!--.*?-->))",
     re.DOTALL,
@@ -126,7 +130,7 @@ def clean_abstract(paragraphs: Sequence[str], source: str) -> Cleaned:
     text = normalise_abstract(" ".join(paragraphs), source)
     words_read = n_words(text)
     if source in _PREPRINTS:
-        text = _REMOVED.sub(take_out, text)
+        text = _REMOVED.sub(take_out, _BREAK.sub("\n", text))
     return Cleaned(" ".join(text.split()), removed, words_read)
 
 

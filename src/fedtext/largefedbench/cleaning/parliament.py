@@ -306,6 +306,8 @@ PROCEDURE = (
         "us",
         rf"{_LEAD}I move to reconsider(?: the vote)?(?:,? and (?:to )?(?:table|lay)\b.{{0,60}})?",
         rf"{_LEAD}I move to (?:lay (?:that|the) motion on the table|table (?:that|the) motion)",
+        rf"{_LEAD}I (?:make a motion|move) to (?:table|lay on the table) (?:the|this|that) (?:[a-z]+ )?"
+        r"(?:amendment|motion|resolution|appeal)(?: No\. \d+)?(?:,? and (?:I )?ask for the yeas and nays)?",
         r"I move to strike the (?:last word|requisite number of words)",
         r"I move to suspend the rules and (?:pass|agree to) .*",
         r"I move that the (?:House|Senate|Committee) (?:do )?(?:now )?(?:adjourn|rise)",

@@ -152,7 +152,7 @@ _MOVES = re.compile(
 _NEXT_AMENDMENT = re.compile(r"(?:Amendments? \d+\w*(?:,? (?:to|and) \d+\w*)*|(?:Moved|Tabled) by .*)\.?$")
 _CLAUSE_HEADING = re.compile(r"(?:Clause|Schedule|Clauses|Part|Chapter) \d+\w*\s*(?::|[-—–]) .{3,200}(?<![.!?:])$")
 _AMENDMENT = re.compile(
-    r"(?:(?:Amendment |\()?\d+[A-Z]{0,2}\)?[:,.]? |Amendment \([a-z]\)[^.]{0,40}, )"
+    r"(?:I beg to move,? )?(?:(?:[Aa]mendment |\()?\d+[A-Z]{0,2}\)?[:,.]? |Amendment \([a-z]\)[^.]{0,40}, )"
     r"(?:(?:After |Before |Insert )?(?:[Cc]lause|[Ss]chedule)|[Pp]age|[Ll]ine|[Ii]n (?:[Cc]lause|Schedule))\b"
     r".*(?:leave out|insert|at end|divide|substitute|transpose)"
 )
