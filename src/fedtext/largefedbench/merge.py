@@ -179,7 +179,6 @@ class _Merge:
         self.merged = Merged(task.config)
         self._writers: dict[str, tuple[TableWriter, TableWriter]] = {}
         self._units = _Units()
-        self._ids: dict[int, str] = {}  # of texts that resemble others, by number
         self._split_by: dict[str, Text] = {}  # by client id: the text that it shares a split with
 
     def run(self, shards: Sequence[tuple[str, Path]]) -> Merged:
@@ -191,13 +190,13 @@ class _Merge:
             for writer in writers:
                 writer.close()
         if self.params.near_duplicates != "ignore":
-            self._report_near_duplicates(plan)
+            self.merged.duplicates = _summary(plan.found, plan.texts)
         return self.merged
 
     def _kept(self, shards: Sequence[tuple[str, Path]], plan: Plan) -> Iterator[Row]:
         """Yield the rows that stay; the others are counted."""
         last_id, number = "", -1
-        resembling = {one for duplicate in plan.found for one in (duplicate.client, duplicate.original)}
+        report = _Report(self.root, plan.found) if self.params.near_duplicates != "ignore" else None
         heads = dict.fromkeys(plan.firsts.values(), Text("", "", "", "", ""))
         for row in merged_rows(shards):
             client_id, source, text = row[0], row[1], row[12]
@@ -205,8 +204,8 @@ class _Merge:
             if not repeated:
                 last_id, number = client_id, number + 1
                 facts = Text(client_id, source, row[4], row[5], row[6])
-                if number in resembling:
-                    self._ids[number] = client_id
+                if report:
+                    report.pass_by(number, client_id)
                 if number in heads:
                     heads[number] = facts
                 if number in plan.firsts:
@@ -218,6 +217,8 @@ class _Merge:
             tally = self.merged.left_out.setdefault((source, REPEATED_ID if repeated else NEAR_DUPLICATE), [0, 0])
             tally[0] += 1
             tally[1] += n_words(text)
+        if report:
+            report.writer.close()
 
     def _add(self, row: Row) -> None:
         *values, text, n_tokens, personal_data, starts, ends, lengths, _ = row
@@ -250,12 +251,23 @@ class _Merge:
             )
         return self._writers[split]
 
-    def _report_near_duplicates(self, plan: Plan) -> None:
-        writer = TableWriter(self.root / "near_duplicates.parquet", NEAR_DUPLICATES)
-        for duplicate in plan.found:
-            writer.add((self._ids[duplicate.client], self._ids[duplicate.original], duplicate.similarity))
-        writer.close()
-        self.merged.duplicates = _summary(plan.found, plan.texts)
+
+class _Report:
+    """The file of near-duplicates, written while the texts pass by in order: an original comes before its copies."""
+
+    def __init__(self, root: Path, found: Sequence[Duplicate]) -> None:
+        self.writer = TableWriter(root / "near_duplicates.parquet", NEAR_DUPLICATES)
+        self._due = iter(found)  # in the order of the copies
+        self._next = next(self._due, None)
+        self._originals = dict.fromkeys((one.original for one in found), "")
+
+    def pass_by(self, number: int, client_id: str) -> None:
+        """Note a text's id if others resemble it, and write its line if it resembles another."""
+        if number in self._originals:
+            self._originals[number] = client_id
+        if self._next and self._next.client == number:
+            self.writer.add((client_id, self._originals[self._next.original], self._next.similarity))
+            self._next = next(self._due, None)
 
 
 def _summary(found: Sequence[Duplicate], texts: int) -> dict[str, int]:

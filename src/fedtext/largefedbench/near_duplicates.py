@@ -123,15 +123,17 @@ def unpacked(signatures: bytes | bytearray) -> UInt32[np.ndarray, "client permut
 
 def near_duplicates(signatures: UInt32[np.ndarray, "client permutation"], similarity: float) -> list[Duplicate]:
     """Return the clients whose signature agrees with an earlier one in a share `similarity` of its places, in order."""
-    best: dict[int, Duplicate] = {}
+    originals = np.full(len(signatures), -1, np.int32)  # of the best so far, and how alike: many texts may have one
+    shares = np.zeros(len(signatures), np.float32)
     rows = PERMUTATIONS // BANDS
     for band in range(BANDS):
         for bucket in _buckets(np.ascontiguousarray(signatures[:, band * rows : (band + 1) * rows])):
             for found in _pairs(signatures, bucket, similarity):
-                known = best.get(found.client)
-                if known is None or (-found.similarity, found.original) < (-known.similarity, known.original):
-                    best[found.client] = found
-    return [best[client] for client in sorted(best)]
+                known = (-float(shares[found.client]), int(originals[found.client]))
+                if known[1] < 0 or (-found.similarity, found.original) < known:
+                    originals[found.client], shares[found.client] = found.original, found.similarity
+    clients = np.flatnonzero(originals >= 0).tolist()
+    return [Duplicate(client, int(originals[client]), float(shares[client])) for client in clients]
 
 
 def _pairs(
