@@ -16,12 +16,14 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from fedtext.largefedbench.cleaning.abstracts import clean_abstract, normalise_abstract
 from fedtext.largefedbench.clients import Client, clients_of
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.raw_pages import RawPage, parse_xml, read_bytes
 from fedtext.largefedbench.sources import SOURCES
+from fedtext.largefedbench.sources.notices import is_no_abstract, notice
 from fedtext.largefedbench.sources.us import preformatted
 from fedtext.largefedbench.turns import Turn
 from fedtext.params.largefedbench import LargeFedBench
@@ -133,6 +135,55 @@ def raw_words(page: RawPage, part: str, source: str) -> Words:
     (element,) = root.xpath("//*[@id=$part and (self::Intervention or self::speech)]", part=part)
     pieces = element.xpath("Content/*") if source == "ca" else element
     return Words([word for piece in pieces for word in words_of(" ".join(piece.itertext()))], [], [])
+
+
+class LabelledAbstract(NamedTuple):
+    """A label of a preprint: its DOI with its version, and the runs of its characters that should not be kept."""
+
+    page: str
+    part: str
+    characters: int
+    sha256: str
+    left_out: tuple[tuple[int, int], ...]
+
+
+def read_abstract_labels(path: Path) -> list[LabelledAbstract]:
+    """Return the labels of abstracts in a file."""
+    return [
+        LabelledAbstract(**one | {"left_out": tuple((a, b) for a, b in one["left_out"])})
+        for one in json.loads(path.read_text("utf-8"))
+    ]
+
+
+def score_abstracts(labels: Iterable[LabelledAbstract], data: Path) -> Score:
+    """Compare what the cleaning keeps of preprints' abstracts with the labels, whatever their version.
+
+    Raises:
+        InputError: an abstract is not the one that was labelled.
+    """
+    rows = dict[str, dict[str, str]]()
+    total = Score()
+    for label in labels:
+        if label.page not in rows:
+            page = json.loads((data / label.page).read_text("utf-8"))
+            rows[label.page] = {f"{row['doi']}v{row['version']}": row for row in page["collection"]}
+        row: Any = rows[label.page][label.part]
+        text = row["abstract"]
+        if hashlib.sha256(text.encode()).hexdigest()[:16] != label.sha256:
+            raise InputError(f"{label.part} is not the abstract that was labelled", code="labelled-abstract-changed")
+        expected, first = list[str](), 0
+        for start, end in [*label.left_out, (len(text), len(text))]:
+            expected += words_of(normalise_abstract(text[first:start], "biorxiv"))
+            first = end
+        left_out = notice(row["title"], text, row["type"]) or is_no_abstract(text)
+        kept = [] if left_out else words_of(clean_abstract([text], "biorxiv").text)
+        matcher = SequenceMatcher(None, expected, kept, autojunk=False)
+        total.passages += 1
+        total.speeches += bool(expected)
+        total.expected += len(expected)
+        total.kept += len(kept)
+        total.right += sum(size for _, _, size in matcher.get_matching_blocks())
+    return total
 
 
 class _Kept:

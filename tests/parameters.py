@@ -13,6 +13,7 @@ import yaml
 
 from fedtext.params import Parameters
 from fedtext.params.annotation import Annotation
+from fedtext.params.calendar import Calendar
 from fedtext.params.compare import Claims, Compare
 from fedtext.params.contamination import Contamination
 from fedtext.params.corpus import Chunking, Corpus, Partition
@@ -86,6 +87,7 @@ HOMES: dict[type[Parameters], str] = {
     Ingest: "ingest",
     LargeFedBench: "largefedbench",
     Release: "release",
+    Calendar: "calendar",
     Partition: "partition",
     Pe: "pe",
     PeSft: "pe_sft",

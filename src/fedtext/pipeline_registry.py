@@ -126,6 +126,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         "largefedbench": largefedbench.build_pipeline(),
         "largefedbench_diff": largefedbench.diff_pipeline(),
         "largefedbench_export": export(),
+        "half_year": largefedbench.half_year_pipeline(),
         "release": largefedbench.release_pipeline(),
         "push": largefedbench.push_pipeline(),
         "pretrain": pretrain(),

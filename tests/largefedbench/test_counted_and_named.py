@@ -20,7 +20,8 @@ from fedtext.largefedbench.shards import ShardTask, _clients, _turns
 from fedtext.largefedbench.snapshot import MANIFEST, provenance, verify
 from fedtext.largefedbench.sources import SOURCES, raw_pages, unread_files
 from fedtext.largefedbench.sources.notices import is_no_abstract, notice
-from fedtext.largefedbench.sources.us_lines import MemberNames, Person, label, paragraphs, read_aloud, unknown_label
+from fedtext.largefedbench.sources.us_labels import MemberNames, Person, label, unknown_label
+from fedtext.largefedbench.sources.us_lines import paragraphs, read_aloud
 from fedtext.largefedbench.takedown import read_takedown
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.largefedbench.turns import Paragraph, UniqueIds
@@ -46,7 +47,7 @@ def read(raw: Path, source: str, words: ChunkTokenizer) -> Read:
     """Read one source of a raw folder as a build does, and check that the sums agree."""
     params = conf_base(LargeFedBench, on_bad_page="continue", raw_dir=str(raw))
     counts, bad = SourceCounts(), list[tuple[str, str]]()
-    task = ShardTask(source, tuple(raw_pages(raw, SOURCES[source])), raw, params, words)
+    task = ShardTask(source, SOURCES[source].config, tuple(raw_pages(raw, SOURCES[source])), raw, params, words)
     turns = _turns(SOURCES[source], task, counts, bad)
     clients = list(_clients(turns, params, counts, read_takedown(None)))
     counts.check(source)

@@ -8,14 +8,14 @@ import pytest
 from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError
 from fedtext.largefedbench.sources import us, us_lines
 from fedtext.largefedbench.sources.us import without_copies
-from fedtext.largefedbench.sources.us_lines import (
+from fedtext.largefedbench.sources.us_labels import (
     MemberNames,
     Person,
     label,
     members_by_name,
-    read_aloud,
 )
-from fedtext.largefedbench.turns import CHAIR_TURN, COPY, SPEECH, Paragraph, Turn, Unknown
+from fedtext.largefedbench.sources.us_lines import read_aloud
+from fedtext.largefedbench.turns import CHAIR_TURN, COPY, SPEECH, Paragraph, Turn
 from tests.refusals import refuses
 
 from .pages import US_DATE
@@ -26,7 +26,7 @@ def package(raw: Path) -> Path:
     return raw / "us" / f"CREC-{US_DATE}"
 
 
-def parse(package: Path) -> list[Turn | Unknown | RawPageError | Completeness]:
+def parse(package: Path) -> list[Turn | RawPageError | Completeness]:
     return list(us.parse(RawPage(f"us/{package.name}", package)))
 
 

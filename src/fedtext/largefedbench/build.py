@@ -20,7 +20,7 @@ from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.merge import Merged, MergeTask, merge_config, shard_facts
 from fedtext.largefedbench.metadata import write_papers
 from fedtext.largefedbench.raw_pages import RawPageError
-from fedtext.largefedbench.shards import PageDigest, digest_pages, plan_shards, write_shard
+from fedtext.largefedbench.shards import PageDigest, ShardTask, digest_pages, plan_shards, write_shard
 from fedtext.largefedbench.snapshot import MANIFEST, SnapshotError, verify, write_manifest
 from fedtext.largefedbench.sources import SOURCES, unread_files
 from fedtext.largefedbench.takedown import read_takedown
@@ -134,8 +134,8 @@ def _write_shards(
     made_by: dict[str, str],
     directory: Path,
     engine: Engine,
-) -> list[tuple[str, Path]]:
-    """Write missing shards and return all as (source, path), in source and page order.
+) -> list[ShardTask]:
+    """Write missing shards and return all, in source and page order.
 
     Shards of other builds are removed.
     """
@@ -150,11 +150,11 @@ def _write_shards(
             stale.unlink()
     for _ in progress(engine.map(write_shard, tasks), "raw pages", unit="shard", total=len(tasks)):
         pass
-    return [(task.source, task.path) for task in tasks]
+    return tasks
 
 
 def _merge(
-    shards: Iterable[tuple[str, Path]],
+    shards: Iterable[ShardTask],
     root: Path,
     params: LargeFedBench,
     tokenizer: ChunkTokenizer,
@@ -169,15 +169,18 @@ def _merge(
     root.mkdir(parents=True)
     counts: dict[str, SourceCounts] = {}
     bad_pages = [(error.name, error.reason) for error in unread]
-    matched = set[int]()
+    matched, taken_down = set[int](), set[str]()
     fronts: dict[str, list[tuple[str, Path]]] = {}
-    for source, path in shards:
-        facts = shard_facts(path)
-        counts.setdefault(source, SourceCounts()).add(facts.counts)
+    for shard in shards:
+        facts = shard_facts(shard.path)
+        counts.setdefault(shard.source, SourceCounts()).add(facts.counts)
         bad_pages += facts.bad_pages
         matched.update(facts.taken_down)
+        taken_down.update(facts.taken_down_words)
         if facts.first_id:
-            fronts.setdefault(SOURCES[source].config, []).append((facts.first_id, path))
+            fronts.setdefault(shard.config, []).append((facts.first_id, shard.path))
+    for one in counts.values():
+        one.hide(taken_down)
     tasks = [MergeTask(config, tuple(fronts[config]), root, params) for config in sorted(fronts)]
     merged = list(progress(engine.map(merge_config, tasks), "merge", unit="config", total=len(tasks)))
     unmatched = _report_unmatched(params, matched)

@@ -69,6 +69,8 @@ def clients_of(turns: Iterable[Turn], params: LargeFedBench, counts: SourceCount
         words = sum(paragraph_words)
         counts.turns += 1
         counts.words += words
+        for one in turn.unknown:
+            counts.note_unknown(*one)
         if turn.kind in INTERVENTIONS and turn.source in PARLIAMENTS:
             counts.note("interventions")
         rule = _left_out(turn, params)

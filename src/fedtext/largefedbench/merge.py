@@ -1,8 +1,8 @@
 """The second half of a build: sorted shards, merged by client id (so by date) into the tables of a config.
 
-The shards are read twice. The first reading takes ids, speakers and signatures. It decides which texts are kept (a text
-may come twice, or resemble an earlier one), which share a split, and how many clients there would be under each meaning
-of the word. The second writes the tables.
+The shards are read twice. The first reading takes ids and signatures. It decides which texts are kept (a text may come
+twice, or resemble an earlier one) and which share a split. The second writes the tables, and counts how many clients
+there would be under each meaning of the word. Of a million texts nothing is held but 256 bytes each.
 
 Rows of sorted shards come in one order: by client id, so by date, equal ids in page order. A shard is opened only when
 the merge reaches its first client, so memory does not grow with their number.
@@ -60,30 +60,29 @@ def _rows(path: Path, columns: Sequence[str] | None) -> Iterator[Row]:
 
 
 REPEATED_ID, NEAR_DUPLICATE = "duplicate_client_id", "near_duplicate"  # rules that the merge leaves texts out by
-COLUMNS = ("client_id", "source", "date", "speaker", "speaker_id", "signature")
+COLUMNS = ("client_id", "signature")
 
 
 @dataclass
 class Plan:
-    """`ids` of distinct texts in order; `found` near-duplicates among them and which of those are `dropped`, by number.
+    """The number of distinct `texts`; the near-duplicates `found` among them, by number.
 
-    `splits_with` names the first text of a cluster whose members all stay; `units` are numbers of clients by meaning.
+    Which of those are `dropped`; and `firsts`, the first text of a cluster whose members all stay, by member.
     """
 
-    ids: list[str] = field(default_factory=list)
+    texts: int = 0
     found: list[Duplicate] = field(default_factory=list)
     dropped: frozenset[int] = frozenset()
-    splits_with: dict[str, Text] = field(default_factory=dict)
-    units: dict[str, int] = field(default_factory=dict)
+    firsts: dict[int, int] = field(default_factory=dict)
 
 
 def plan_merge(shards: Sequence[tuple[str, Path]], params: LargeFedBench) -> Plan:
-    """Read the shards' ids, speakers and signatures, and plan the merge."""
-    plan, texts, signatures = Plan(), list[Text](), bytearray()
-    for *facts, signature in merged_rows(shards, COLUMNS):
-        if not plan.ids or facts[0] != plan.ids[-1]:
-            plan.ids.append(facts[0])
-            texts.append(Text(*facts))
+    """Read the shards' ids and signatures, and plan the merge."""
+    plan, signatures, last_id = Plan(), bytearray(), ""
+    for client_id, signature in merged_rows(shards, COLUMNS):
+        if client_id != last_id:
+            last_id = client_id
+            plan.texts += 1
             signatures += signature or b""
     if params.near_duplicates != "ignore":
         plan.found = near_duplicates(unpacked(signatures), params.near_duplicate_similarity)
@@ -91,10 +90,30 @@ def plan_merge(shards: Sequence[tuple[str, Path]], params: LargeFedBench) -> Pla
         if params.near_duplicates == "drop":
             plan.dropped = frozenset(firsts)
         elif params.near_duplicates == "group":
-            plan.splits_with = {plan.ids[client]: texts[first] for client, first in firsts.items()}
-    kept = [text for number, text in enumerate(texts) if number not in plan.dropped]
-    plan.units = {unit: len({unit_of(text, unit) for text in kept}) for unit in get_args(ClientUnit)}
+            plan.firsts = firsts
     return plan
+
+
+class _Units:
+    """How many clients the texts would be under each meaning of the word; they come by date."""
+
+    def __init__(self) -> None:
+        self.numbers = dict.fromkeys(get_args(ClientUnit), 0)
+        self._seen: dict[str, set[str]] = {unit: set() for unit in self.numbers}
+        self._day = ""
+
+    def add(self, text: Text) -> None:
+        """Count a text."""
+        if text.date != self._day:
+            self._day = text.date
+            self._seen["speaker_day"].clear()
+        for unit in self.numbers:
+            key = unit_of(text, unit)
+            if key == text.client_id:
+                self.numbers[unit] += 1
+            elif key not in self._seen[unit]:
+                self._seen[unit].add(key)
+                self.numbers[unit] += 1
 
 
 CLIENTS_PER_FILE = 50_000
@@ -103,8 +122,8 @@ NEAR_DUPLICATES = pa.schema([("client_id", pa.string()), ("resembles", pa.string
 
 def shard_facts(path: Path) -> ShardFacts:
     """Return the facts that the shard in `path` holds about itself."""
-    counts, bad_pages, first_id, taken_down = json.loads(pq.read_metadata(path).metadata[FACTS])
-    return ShardFacts(SourceCounts.from_dict(counts), [tuple(bad) for bad in bad_pages], first_id, taken_down)
+    counts, bad_pages, *rest = json.loads(pq.read_metadata(path).metadata[FACTS])
+    return ShardFacts(SourceCounts.from_dict(counts), [tuple(bad) for bad in bad_pages], *rest)
 
 
 def split_for(client_id: str, date: str, split: Splitting) -> str:
@@ -159,38 +178,52 @@ class _Merge:
         self.params = task.params
         self.merged = Merged(task.config)
         self._writers: dict[str, tuple[TableWriter, TableWriter]] = {}
+        self._units = _Units()
+        self._split_by: dict[str, Text] = {}  # by client id: the text that it shares a split with
 
     def run(self, shards: Sequence[tuple[str, Path]]) -> Merged:
         plan = plan_merge(shards, self.params)
-        self.merged.units = plan.units
         for row in combined(self._kept(shards, plan), self.params.client):
-            self._add(row, plan)
+            self._add(row)
+        self.merged.units = self._units.numbers
         for writers in self._writers.values():
             for writer in writers:
                 writer.close()
         if self.params.near_duplicates != "ignore":
-            self._report_near_duplicates(plan)
+            self.merged.duplicates = _summary(plan.found, plan.texts)
         return self.merged
 
     def _kept(self, shards: Sequence[tuple[str, Path]], plan: Plan) -> Iterator[Row]:
         """Yield the rows that stay; the others are counted."""
         last_id, number = "", -1
+        report = _Report(self.root, plan.found) if self.params.near_duplicates != "ignore" else None
+        heads = dict.fromkeys(plan.firsts.values(), Text("", "", "", "", ""))
         for row in merged_rows(shards):
             client_id, source, text = row[0], row[1], row[12]
             repeated = client_id == last_id
             if not repeated:
                 last_id, number = client_id, number + 1
+                facts = Text(client_id, source, row[4], row[5], row[6])
+                if report:
+                    report.pass_by(number, client_id)
+                if number in heads:
+                    heads[number] = facts
+                if number in plan.firsts:
+                    self._split_by[client_id] = heads[plan.firsts[number]]
                 if number not in plan.dropped:
+                    self._units.add(facts)
                     yield row
                     continue
             tally = self.merged.left_out.setdefault((source, REPEATED_ID if repeated else NEAR_DUPLICATE), [0, 0])
             tally[0] += 1
             tally[1] += n_words(text)
+        if report:
+            report.writer.close()
 
-    def _add(self, row: Row, plan: Plan) -> None:
+    def _add(self, row: Row) -> None:
         *values, text, n_tokens, personal_data, starts, ends, lengths, _ = row
         client_id, date, license_id = values[0], values[4], values[9]
-        first = plan.splits_with.get(client_id)
+        first = self._split_by.get(client_id)
         key, day = (first.client_id, first.date) if first else (split_key(client_id, self.params.client), date)
         split = split_for(key, day, self.params.split)
         sizes = self.merged.sizes.setdefault(split, {"clients": 0, "chunks": 0, "tokens": 0})
@@ -218,12 +251,23 @@ class _Merge:
             )
         return self._writers[split]
 
-    def _report_near_duplicates(self, plan: Plan) -> None:
-        writer = TableWriter(self.root / "near_duplicates.parquet", NEAR_DUPLICATES)
-        for duplicate in plan.found:
-            writer.add((plan.ids[duplicate.client], plan.ids[duplicate.original], duplicate.similarity))
-        writer.close()
-        self.merged.duplicates = _summary(plan.found, len(plan.ids))
+
+class _Report:
+    """The file of near-duplicates, written while the texts pass by in order: an original comes before its copies."""
+
+    def __init__(self, root: Path, found: Sequence[Duplicate]) -> None:
+        self.writer = TableWriter(root / "near_duplicates.parquet", NEAR_DUPLICATES)
+        self._due = iter(found)  # in the order of the copies
+        self._next = next(self._due, None)
+        self._originals = dict.fromkeys((one.original for one in found), "")
+
+    def pass_by(self, number: int, client_id: str) -> None:
+        """Note a text's id if others resemble it, and write its line if it resembles another."""
+        if number in self._originals:
+            self._originals[number] = client_id
+        if self._next and self._next.client == number:
+            self.writer.add((client_id, self._originals[self._next.original], self._next.similarity))
+            self._next = next(self._due, None)
 
 
 def _summary(found: Sequence[Duplicate], texts: int) -> dict[str, int]:

@@ -22,6 +22,8 @@ PERMUTATIONS = 64
 BANDS = 16
 REPRESENTATIVES = 32  # of a bucket, with which its members are compared
 SIGNATURE_BYTES = 4 * PERMUTATIONS
+PART_WORDS = 4096  # of a long text, hashed at once
+PART_CHARACTERS = 32_768
 SEED = 2025  # public, and part of the report's definition
 
 _BASE = 0x9E3779B97F4A7C15 | 1  # odd, so that it has an inverse modulo 2**64
@@ -50,25 +52,23 @@ class MinHash:
 
     def signature(self, text: str) -> UInt32[np.ndarray, " permutation"]:
         """Return the minima of the text's shingle hashes under every permutation; all ones for a text without words."""
-        hashes = self._shingles(text)
-        if not len(hashes):
-            return np.full(PERMUTATIONS, np.iinfo(np.uint32).max, np.uint32)
-        mixed = hashes[:, None] * self._multipliers + self._offsets
-        minima: np.ndarray = (mixed.min(axis=0) >> np.uint64(32)).astype(np.uint32)
-        return minima
+        minima = np.full(PERMUTATIONS, np.iinfo(np.uint64).max, np.uint64)
+        for part in _parts(_words(text)):
+            hashes = self._shingles(part)
+            if len(hashes):
+                mixed = hashes[:, None] * self._multipliers + self._offsets
+                np.minimum(minima, mixed.min(axis=0), out=minima)
+        return (minima >> np.uint64(32)).astype(np.uint32)
 
     def packed(self, text: str) -> bytes:
         """Return the signature as `SIGNATURE_BYTES` bytes, as it travels in a shard."""
         return self.signature(text).astype("<u4").tobytes()
 
-    def _shingles(self, text: str) -> UInt64[np.ndarray, " shingle"]:
-        """Return the hashes of all runs of `SHINGLE_WORDS` words, by one prefix sum over the bytes.
+    def _shingles(self, words: str) -> UInt64[np.ndarray, " shingle"]:
+        """Return the hashes of all runs of `SHINGLE_WORDS` words, one space apart, by one prefix sum over the bytes.
 
         A text with fewer words is one run.
         """
-        lowered = text.lower()
-        spaced = lowered.translate(_SPACED) if lowered.isascii() else _NOT_WORDS.sub(" ", lowered)
-        words = " ".join(spaced.split())
         data = np.frombuffer(words.encode(), np.uint8)
         if not len(data):
             return np.zeros(0, np.uint64)
@@ -91,6 +91,24 @@ class MinHash:
             self._inverses = np.cumprod(factor)
 
 
+def _words(text: str) -> str:
+    """Return the words of a text without case and punctuation, one space apart."""
+    lowered = text.lower()
+    spaced = lowered.translate(_SPACED) if lowered.isascii() else _NOT_WORDS.sub(" ", lowered)
+    return " ".join(spaced.split())
+
+
+def _parts(words: str) -> Iterator[str]:
+    """Yield the words in parts that a megabyte or two is enough for, each run of `SHINGLE_WORDS` in one of them."""
+    if len(words) <= PART_CHARACTERS:
+        yield words
+        return
+    single = words.split(" ")
+    step = PART_WORDS - SHINGLE_WORDS + 1
+    for first in range(0, max(1, len(single) - SHINGLE_WORDS + 1), step):
+        yield " ".join(single[first : first + PART_WORDS])
+
+
 def _finalised(hashes: UInt64[np.ndarray, " shingle"]) -> UInt64[np.ndarray, " shingle"]:
     """Spread the bits of hashes, for a polynomial's low bits depend on few bytes."""
     hashes = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
@@ -105,15 +123,17 @@ def unpacked(signatures: bytes | bytearray) -> UInt32[np.ndarray, "client permut
 
 def near_duplicates(signatures: UInt32[np.ndarray, "client permutation"], similarity: float) -> list[Duplicate]:
     """Return the clients whose signature agrees with an earlier one in a share `similarity` of its places, in order."""
-    best: dict[int, Duplicate] = {}
+    originals = np.full(len(signatures), -1, np.int32)  # of the best so far, and how alike: many texts may have one
+    shares = np.zeros(len(signatures), np.float32)
     rows = PERMUTATIONS // BANDS
     for band in range(BANDS):
         for bucket in _buckets(np.ascontiguousarray(signatures[:, band * rows : (band + 1) * rows])):
             for found in _pairs(signatures, bucket, similarity):
-                known = best.get(found.client)
-                if known is None or (-found.similarity, found.original) < (-known.similarity, known.original):
-                    best[found.client] = found
-    return [best[client] for client in sorted(best)]
+                known = (-float(shares[found.client]), int(originals[found.client]))
+                if known[1] < 0 or (-found.similarity, found.original) < known:
+                    originals[found.client], shares[found.client] = found.original, found.similarity
+    clients = np.flatnonzero(originals >= 0).tolist()
+    return [Duplicate(client, int(originals[client]), float(shares[client])) for client in clients]
 
 
 def _pairs(
@@ -152,5 +172,6 @@ def _buckets(keys: UInt32[np.ndarray, "client row"]) -> list[np.ndarray]:
         return []
     order = np.lexsort(keys.T[::-1])
     changes = (keys[order][1:] != keys[order][:-1]).any(axis=1)
-    groups = np.split(order, np.flatnonzero(changes) + 1)
-    return [np.sort(group) for group in groups if len(group) > 1]
+    edges = np.concatenate([[0], np.flatnonzero(changes) + 1, [len(order)]])
+    shared = np.flatnonzero(np.diff(edges) > 1)  # most clients are alone in theirs
+    return [np.sort(order[edges[group] : edges[group + 1]]) for group in shared]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from fedtext.largefedbench.snapshot import SHARD, TableWriter
 from fedtext.largefedbench.sources import SOURCES, Source, raw_pages
 from fedtext.largefedbench.takedown import Takedown, read_takedown
 from fedtext.largefedbench.tokens import ChunkTokenizer
-from fedtext.largefedbench.turns import Turn, Unknown
+from fedtext.largefedbench.turns import Turn
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.system.engine import Engine
 from fedtext.system.errors import InputError
@@ -44,9 +45,10 @@ class PageDigest(NamedTuple):
 
 @dataclass(frozen=True)
 class ShardTask:
-    """The inputs of a worker that writes one shard."""
+    """The inputs of a worker that writes one shard, whose pages are of one source and one config."""
 
     source: str
+    config: str
     pages: tuple[RawPage, ...]
     path: Path
     params: LargeFedBench
@@ -56,13 +58,15 @@ class ShardTask:
 class ShardFacts(NamedTuple):
     """The facts a shard holds about itself.
 
-    Counts, bad pages as (name, reason), its first client id, and the lines of the takedown list that it matched.
+    Counts, bad pages as (name, reason), its first client id, the lines of the takedown list that it matched, and the
+    words by which those people are named, which no file of the snapshot shows.
     """
 
     counts: SourceCounts
     bad_pages: list[tuple[str, str]]
     first_id: str
     taken_down: list[int]
+    taken_down_words: list[str]
 
 
 def digest_pages(raw_dir: Path, params: LargeFedBench, engine: Engine) -> dict[str, list[PageDigest]]:
@@ -103,13 +107,8 @@ def plan_shards(
 
     `made_by` names the code and the libraries that write the shards.
     """
-    groups: list[list[PageDigest]] = [[]]
-    for page in pages:
-        if groups[-1] and sum(p.size for p in groups[-1]) >= params.shard_bytes:
-            groups.append([])
-        groups[-1].append(page)
     tasks = []
-    for number, group in enumerate(groups):
+    for number, (config, group) in enumerate(_groups(source, pages, params.shard_bytes)):
         facts = [
             made_by,
             tokenizer.sha256,
@@ -118,8 +117,24 @@ def plan_shards(
         ]
         fingerprint = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:24]
         path = directory / source / f"{number:05d}-{fingerprint}.parquet"
-        tasks.append(ShardTask(source, tuple(p.page for p in group), path, params, tokenizer))
+        tasks.append(ShardTask(source, config, tuple(p.page for p in group), path, params, tokenizer))
     return tasks
+
+
+def _groups(source: str, pages: list[PageDigest], shard_bytes: int) -> Iterator[tuple[str, list[PageDigest]]]:
+    """Yield the pages of a config, in order, until they have `shard_bytes` together; configs one after the other."""
+    by_config: dict[str, list[PageDigest]] = defaultdict(list)
+    for page in pages:
+        by_config[SOURCES[source].config_of(page.page)].append(page)
+    for config, members in sorted(by_config.items()):
+        group, size = list[PageDigest](), 0
+        for page in members:
+            if group and size >= shard_bytes:
+                yield config, group
+                group, size = [], 0
+            group.append(page)
+            size += page.size
+        yield config, group
 
 
 def write_shard(task: ShardTask) -> Path:
@@ -140,7 +155,8 @@ def write_shard(task: ShardTask) -> Path:
     for first in range(0, len(clients), BATCH):
         _write_batch(writer, clients[first : first + BATCH], task, minhash)
     first_id = clients[0].client_id if clients else ""
-    writer.close({FACTS: json.dumps([counts.as_dict(), bad_pages, first_id, sorted(taken_down.matched)])})
+    facts = [counts.as_dict(), bad_pages, first_id, sorted(taken_down.matched), sorted(taken_down.words)]
+    writer.close({FACTS: json.dumps(facts)})
     os.replace(partial, task.path)
     return task.path
 
@@ -156,14 +172,13 @@ def _clients(
 def _turns(source: Source, task: ShardTask, counts: SourceCounts, bad_pages: list[tuple[str, str]]) -> Iterator[Turn]:
     for page in task.pages:
         counts.pages += 1
-        found = False
+        found, date = False, ""
         try:
             for item in source.parse(page):
                 found = True
                 if isinstance(item, Turn):
+                    date = item.date or date
                     yield item
-                elif isinstance(item, Unknown):
-                    counts.note_unknown(*item)
                 elif error := _loss(item, counts):
                     _note_bad(error, task.params, counts, bad_pages)
             if not found:
@@ -172,6 +187,7 @@ def _turns(source: Source, task: ShardTask, counts: SourceCounts, bad_pages: lis
                 )
         except RawPageError as error:
             _note_bad(error, task.params, counts, bad_pages)
+        counts.end_page(date)
 
 
 def _loss(item: RawPageError | Completeness, counts: SourceCounts) -> RawPageError | None:

@@ -2,8 +2,9 @@
 
 It has one entry a line: `id: 2024-05-09.ca.100` or `speaker: us/K000001`, a source and the speaker's id or name as the
 tables have it; `#` starts a comment. The id of a client that is a speaker, or a speaker's day, leaves out the speaker.
-Snapshots report how many were left out, never who; a build says which lines match
-nobody, for a slip of the pen in a request must not pass in silence.
+Snapshots report how many were left out, never who; a build says which lines match nobody, for a slip of the pen in a
+request must not pass in silence. What no rule knows in a page is counted by its name; a name that has a word of theirs
+is not shown.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fedtext.largefedbench.clients import Client, Text, split_key, unit_of
-from fedtext.largefedbench.counts import SourceCounts
+from fedtext.largefedbench.counts import SourceCounts, name_words
 from fedtext.largefedbench.turns import Turn, n_words
 from fedtext.system.errors import InputError
 
@@ -27,6 +28,7 @@ class Takedown:
     ids: Mapping[str, int] = field(default_factory=dict)
     speakers: Mapping[tuple[str, str], int] = field(default_factory=dict)
     matched: set[int] = field(default_factory=set)  # the lines that turns or clients were found for
+    words: set[str] = field(default_factory=set)  # of the names and ids of those on the list, as far as they are met
 
     def has(self, one: Turn | Client) -> bool:
         """Return whether a turn or a client is on the list."""
@@ -36,6 +38,8 @@ class Takedown:
         lines = [self.ids.get(one.client_id), self.ids.get(speaker_key(one)), *map(self.speakers.get, said_by)]
         found = {line for line in lines if line is not None}
         self.matched.update(found)
+        if found:
+            self.words.update(name_words(one.speaker), name_words(one.speaker_id))
         return bool(found)
 
     def unmatched(self, matched: Iterable[int]) -> list[int]:
@@ -92,4 +96,4 @@ def read_takedown(path: Path | None) -> Takedown:
                 parameter="largefedbench.takedown",
                 value=number,
             )
-    return Takedown(ids, speakers)
+    return Takedown(ids, speakers, words={word for _, speaker in speakers for word in name_words(speaker)})

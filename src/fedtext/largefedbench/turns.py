@@ -14,6 +14,7 @@ SPEECH = "speech"  # a turn of an ordinary speaker; every other kind is left out
 CHAIR_TURN = "chair"
 COLLECTIVE = "collective"  # "Some hon. members"
 NOT_SPOKEN = "not_spoken"  # handed in and printed with a bullet
+UNKNOWN_ELEMENT = "unknown_element"  # of a page, which its parser does not ask for; its name is among the unknown ones
 INSERTED = "inserted"  # matter set in print, indented
 COPY = "copy_of_sub_granule"  # what a page of a whole section repeats from the pages of its parts
 
@@ -33,7 +34,8 @@ class Turn:
     """One speaker's uninterrupted turn, one abstract, or one piece of a page that nobody speaks (`kind`).
 
     `client_id` starts with the date; `number` tells turns of one page part; `labelled` marks a Canadian
-    intervention that holds other speakers' labels (the published reading skips those whole).
+    intervention that holds other speakers' labels (the published reading skips those whole); `unknown` is what no rule
+    knows in it, which goes unsaid if the turn is taken down.
     """
 
     client_id: str
@@ -51,6 +53,7 @@ class Turn:
     floor_language: str = ""
     label: str = ""
     labelled: bool = False
+    unknown: tuple[Unknown, ...] = ()
 
 
 class Unknown(NamedTuple):

@@ -74,8 +74,8 @@ class Splitting(Parameters):
         return self
 
 
-def half_year(name: str) -> tuple[datetime.date, datetime.date]:
-    """Return first and last day of a half-year such as `2025H1`.
+def half_year(name: str, *, parameter: str = "largefedbench.window") -> tuple[datetime.date, datetime.date]:
+    """Return first and last day of a half-year such as `2025H1`, the value of a parameter.
 
     Raises:
         InputError: the name is no half-year's.
@@ -83,9 +83,9 @@ def half_year(name: str) -> tuple[datetime.date, datetime.date]:
     match = re.fullmatch(r"(\d{4})H([12])", name)
     if match is None or match[1] == "0000":
         raise InputError(
-            f"largefedbench.window={name!r} is no half-year: write one such as 2025H1",
+            f"{parameter}={name!r} is no half-year: write one such as 2025H1",
             code="not-a-half-year",
-            parameter="largefedbench.window",
+            parameter=parameter,
             value=name,
         )
     year, half = int(match[1]), int(match[2])

@@ -32,16 +32,22 @@ _SYMBOLS = {
     "pound": "£", "yen": "¥", "dagger": "†", "cap": "∩", "cup": "∪", "in": "∈", "subset": "⊂", "forall": "∀",
     "exists": "∃", "bigtriangleup": "△", "triangle": "△", "circ": "∘", "star": "⋆", "ast": "∗", "otimes": "⊗",
     "oplus": "⊕", "copyright": "©", "registered": "®", "tm": "™", "trade": "™", "ndash": "–", "mdash": "—",
+    "greater than or equal to": "≥", "less than or equal to": "≤", "greater than": ">", "less than": "<",
+    "not equal to": "≠", "plus or minus": "±", "+": "+", "-": "−", "approximately": "≈", "almost equal to": "≈",
+    "degrees c": "°C", "degree c": "°C", "middle": "·", "multiplication sign": "×", "asterisk": "*",
     "hellip": "…", "per thousand": "‰", "permil": "‰", "varphi": "φ", "varepsilon": "ε", "vartheta": "ϑ", "epsi": "ε",
 }  # fmt: skip
 _SCRIPT = re.compile(r"\{(super|sub)script ([^{}]*)\}")
 # A figure raised after a figure is a power ("10{superscript 6}"): without its height it is another number.
 _POWER = re.compile(r"(?<=\d)\{superscript ([−–+-]?\d+)\}|(?<=\d)<sup>([−–+-]?\d+)</sup>")
 _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
-_NAMED = re.compile(r"\{([A-Za-z+/-][A-Za-z +/-]{0,20})\}")
+_NAMED = re.compile(r"\{([A-Za-z +/-]{1,28})\}")
+_BRACKETED = re.compile(rf"\[({'|'.join(_GREEK)})\]", re.IGNORECASE)  # "[beta]-catenin", of older pages
 _SECTIONS = (
-    "Abstract|Aims?|Background|Conclusions?|Discussion|Findings|Interpretation|Introduction|Methods?|Motivation"
-    "|Objectives?|Results?|Significance|Summary"
+    "Abstract|Aims?|Background(?: and (?:aims?|objectives?|purpose))?"
+    "|Conclusions?|Discussion|Findings|Interpretation|Introduction|Methods?|Motivation"
+    "|Objectives?|Results?"
+    "|Significance(?: statement)?|Significance Statement|Summary|Statement of significance|Statement of Significance"
 )
 # Headings whose words open sentences too: only where a sentence ended, or at the beginning.
 _MORE_SECTIONS = (
@@ -53,7 +59,8 @@ _MORE_SECTIONS = (
     "|Conflicts? of interest|Funding(?: statement)?|Trial registration(?: number)?|Registration|Clinical trial number"
     "|Data availability(?: statement)?|Availability(?: and implementation)?|Implementation|Supplementary information"
     "|Contact|Keywords|Key points|Impact|Novelty|Evidence|Relevance|Clinical relevance|Statement of significance"
-    "|Translational relevance|Implications|Approach|Problem|Question|Data sources|Study selection|Data synthesis"
+    "|Translational relevance|Core messages?(?: of (?:the )?paper)?|Take[- ]home messages?"
+    "|Implications|Approach|Problem|Question|Data sources|Study selection|Data synthesis"
     "|Analysis|Procedures?|Subjects|Sample|Location|Time period|Major taxa studied|Innovation|Teaser|Ethics"
 )
 
@@ -64,8 +71,14 @@ def _any_case(words: str) -> str:
 
 
 _ANY_SECTION = rf"(?:{_any_case(_MORE_SECTIONS)}|{_any_case(_SECTIONS)})"
-_JOINED = rf"{_ANY_SECTION}(?:\s*(?:,|/|&|and|AND|And)\s*{_ANY_SECTION})+"  # "Materials and Methods"
-_FUSED = r"(?=[A-Z][a-z]|[A-Z] [a-z]|[OCM]_[A-Z])"  # what a heading has lost its end to
+# "Materials and Methods", "Results and discussion"
+_LATER = rf"(?:{_ANY_SECTION}|discussion|methods|results|conclusions?)"
+_JOINED = rf"{_ANY_SECTION}(?:\s*(?:,|/|&|and|AND|And)\s*{_LATER})+"
+# What a heading has lost its end to: a word, or, after a small letter, a name ("ResultsmRNA") or a number.
+_FUSED = (
+    r"(?:(?=[A-Z][a-z]|[A-Z] [a-z]|[OCM]_[A-Z])"
+    r"|(?<=[a-z])(?=[A-Z]{2}|[A-Z]\. [a-z]|[A-Z][\d-]|\d|[a-z]{1,2}[A-Z]|[a-z]{3,4}-\d|https?://|[(\[*“\"']|[α-ω]))"
+)
 _TAGS = (
     "sup|sub|i|b|u|em|strong|italic|bold|underline|small|sc|span|p|br|hr|div|title|sec|list|list-item|label|li|ul|ol|a"
     "|abstract|h[1-6]|inline-formula|monospace|xref|ext-link|named-content|styled-content"
@@ -77,6 +90,9 @@ _CODES = (
     "FIG|TBL|TABLE|LI|SCPLOW|SCPCAP|ST_ABS|TEXTBOX|QD|LST|BOX|UL|OL|LINKSMALLFIG|LINK|FLOATNO|TABLECAPTION|ABSTRACT"
     "|DISP_FORMULA"
 )
+# Where a sentence or a block of text begins: blocks are a line each.
+_OPENS = r"(?:(?<=^)|(?<=\n)|(?<=[.!?)])|(?<=[.!?)]\s))"
+_BREAK = re.compile(r"\s*\n\s*")
 _REMOVED = re.compile(
     r"(?=[\[<{ABCDEFGHIKLMNOPQRSTVo])"  # what any of them begins with
     r"(?:(?P<formula_placeholder>\[\s*(?:Formula|Figure|Table|Graphic)(?:: see text)?\s*\])"
@@ -84,14 +100,13 @@ _REMOVED = re.compile(
     rf"|(?P<heading>(?:A)?O_ST_ABS.{{0,80}}?C_ST_ABS)"
     r"|(?P<highwire_link>View larger version \([^()]{0,20}\):|org\.highwire\.[\w.@]*)"
     rf"|(?P<highwire_code>[OCM]_(?:{_CODES}))"
-    rf"|(?P<fused_heading>(?:(?<=^)|(?<=[.!?)])|(?<=[.!?)]\s)){_JOINED}{_FUSED}"
-    rf"|(?:(?<=^)|(?<=[.!?)])|(?<=[.!?)]\s))(?:{_any_case(_MORE_SECTIONS)}){_FUSED}"
+    rf"|(?P<fused_heading>{_OPENS}{_JOINED}{_FUSED}|{_OPENS}(?:{_any_case(_MORE_SECTIONS)}){_FUSED}"
     rf"|(?:(?<=^)|(?<=[.!?)\s]))(?:{_SECTIONS}|{_SECTIONS.upper()}){_FUSED})"
     rf"|(?P<markup></?(?:[a-z]+:)?(?:{_TAGS}){_ATTRIBUTES}\s*/?>|<!--.*?-->))",
     re.DOTALL,
 )
 _UNKNOWN = re.compile(
-    r"\{[^{}\s]{1,30}\}|</?[a-zA-Z][\w:-]{0,20}(?:\s[^<>]{0,200})?/?>|(?<![A-Za-z0-9])[OCM]_[A-Z]{2,}(?:_[A-Z]+)*"
+    r"\{[^{}]{1,40}\}|\\[A-Za-z]{2,}|\$[^$\s][^$]{0,40}\$|\[(?:[A-Z][a-z]+[A-Z]\w*)\]|_[A-Z]{3,}_[A-Z]{3,}(?:_[A-Z]+)*|</?[a-zA-Z][\w:-]{0,20}(?:\s[^<>]{0,200})?/?>|(?<![A-Za-z0-9])[OCM]_[A-Z]{2,}(?:_[A-Z]+)*"
     r"|\borg\.\w+\.[\w.@]+|&[a-z]{2,10};|(?:(?<=^)|(?<=[.!?] ))[A-Z]{6,}(?=[A-Z][a-z]+ )"
 )
 _SMALL_CAPITALS = re.compile(r"O_SCP(?:LOW|CAP)(.*?)C_SCP(?:LOW|CAP)")
@@ -115,7 +130,7 @@ def clean_abstract(paragraphs: Sequence[str], source: str) -> Cleaned:
     text = normalise_abstract(" ".join(paragraphs), source)
     words_read = n_words(text)
     if source in _PREPRINTS:
-        text = _REMOVED.sub(take_out, text)
+        text = _REMOVED.sub(take_out, _BREAK.sub("\n", text))
     return Cleaned(" ".join(text.split()), removed, words_read)
 
 
@@ -136,6 +151,8 @@ def normalise_abstract(text: str, source: str) -> str:
     if "{" in text or "<sup>" in text:
         text = _POWER.sub(lambda match: (match[1] or match[2]).translate(_RAISED), text)
         text = _NAMED.sub(_symbol, _SCRIPT.sub(r"\2", text))
+    if "[" in text:
+        text = _BRACKETED.sub(_symbol, text)
     return text.replace("\u00a0", " ")
 
 

@@ -144,7 +144,7 @@ NOTATION_STARTS = {"us": r"[\[({=_*\-]", "ca": r"[\[(_=*\-]", "uk": r"[\[(_=*\-T
 MEMBER_STARTS = {
     "us": r"[GgSDCMcfLlWw](?:entle|enator|elegate|ongress|ember|olleague|riend|hair|eader|hip)",
     "ca": r"(?!)",
-    "uk": r"Member",
+    "uk": r"(?:Member|(?<=\)),? (?:and )?for )",
 }
 NOTATION = (
     rule("page_mark", "us", r"\[\[Page [A-Z]*\d+\]\]"),
@@ -213,7 +213,7 @@ NOTATION = (
         rf"{_LINE_START}\((?:Urgent Question|Private Notice Question)\):?",
         rf"{_LINE_START}T?\d{{1,3}}\. (?=(?:What|When|Whether|If|How|Who|Why|Where|To) )",
     ),
-    rule("chair_notice", "uk", r"\[\s*[^\[\]]{3,60} in the Chair\.?\s*\]"),
+    rule("chair_notice", "uk", r"[\[(]\s*[^\[\]()]{3,60},? in the [Cc]hair\.?\s*[\])]"),
 )
 
 # A name the reporter adds in brackets after whom the speaker named by place; the first group stays.
@@ -229,7 +229,8 @@ MEMBER_NAMES = (
     rule(
         "member_name",
         "uk",
-        rf"(?P<keep>\bMembers? for {_PLACE}(?:,? {_PLACE}){{0,15}})"
+        # "the Members for Bath (Ann Oak), for Ferry (Tom Elm) and for York (Bea Ash)"
+        rf"(?P<keep>(?:\bMembers? |(?<=\)),? (?:and )?)for {_PLACE}(?:,? {_PLACE}){{0,15}})"
         rf" \((?:{_TITLED_NAME}|(?!Northern Ireland){_FULL_NAME})\)",
     ),
 )
@@ -305,6 +306,8 @@ PROCEDURE = (
         "us",
         rf"{_LEAD}I move to reconsider(?: the vote)?(?:,? and (?:to )?(?:table|lay)\b.{{0,60}})?",
         rf"{_LEAD}I move to (?:lay (?:that|the) motion on the table|table (?:that|the) motion)",
+        rf"{_LEAD}I (?:make a motion|move) to (?:table|lay on the table) (?:the|this|that) (?:[a-z]+ )?"
+        r"(?:amendment|motion|resolution|appeal)(?: No\. \d+)?(?:,? and (?:I )?ask for the yeas and nays)?",
         r"I move to strike the (?:last word|requisite number of words)",
         r"I move to suspend the rules and (?:pass|agree to) .*",
         r"I move that the (?:House|Senate|Committee) (?:do )?(?:now )?(?:adjourn|rise)",

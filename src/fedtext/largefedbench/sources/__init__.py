@@ -6,31 +6,41 @@ A source is a line in `SOURCES`; its module turns one raw page into turns, witho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import NamedTuple
 
 from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError, SkippedPageError, printable
 from fedtext.largefedbench.sources import biorxiv, canada, openreview, pubmed, scitldr, uk, us
-from fedtext.largefedbench.turns import Turn, Unknown
+from fedtext.largefedbench.turns import Turn
 
-Parser = Callable[[RawPage], Iterator[Turn | Unknown | RawPageError | Completeness]]
+Parser = Callable[[RawPage], Iterator[Turn | RawPageError | Completeness]]
 
 
 class Source(NamedTuple):
-    """One source: its snapshot config, its parser, and its pages' names, in any case, under `<raw_dir>/<name>/`."""
+    """One source: its snapshot config, its parser, and its pages' names, in any case, under `<raw_dir>/<name>/`.
+
+    `other_configs` are those of pages whose names have one of its patterns.
+    """
 
     name: str
     config: str
     parse: Parser
     pattern: str
+    other_configs: Mapping[str, str] = MappingProxyType({})
+
+    def config_of(self, page: RawPage) -> str:
+        """Return the config that the clients of a page belong to."""
+        found = (config for pattern, config in self.other_configs.items() if re.search(pattern, page.name))
+        return next(found, self.config)
 
 
 SOURCES = {
     source.name: source
     for source in (
         Source("ca", "congress", canada.parse, r".*\.xml(\.gz)?"),
-        Source("uk", "congress", uk.parse, r".*\.xml(\.gz)?"),
+        Source("uk", "congress", uk.parse, r".*\.xml(\.gz)?", uk.OTHER_CONFIGS),
         Source("us", "congress", us.parse, r"(.*/)?CREC-[\d-]+(\.zip)?"),
         Source("biorxiv", "biorxiv", biorxiv.parse, r".*\.json(\.gz)?"),
         Source("medrxiv", "medrxiv", biorxiv.parse, r".*\.json(\.gz)?"),

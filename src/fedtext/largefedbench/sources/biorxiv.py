@@ -12,7 +12,7 @@ from typing import Any
 
 from fedtext.largefedbench.raw_pages import RawPage, RawPageError, parse_json, possible_date, reading
 from fedtext.largefedbench.sources.notices import EMPTY, is_no_abstract, notice
-from fedtext.largefedbench.turns import SPEECH, Paragraph, Turn, joined
+from fedtext.largefedbench.turns import SPEECH, UNKNOWN_ELEMENT, Paragraph, Turn, Unknown, joined
 from fedtext.system.errors import InputError
 
 ALLOWED_LICENSES = frozenset({"cc_by", "cc_by_nc", "cc_by_nd", "cc_by_nc_nd", "cc0"})
@@ -30,10 +30,24 @@ def parse(page: RawPage) -> Iterator[Turn | RawPageError]:
         if not isinstance(rows, list):
             raise TypeError("collection is not a list")
     said = value["messages"][0].get("count") if value["messages"] else None
-    if str(said).isdecimal() and int(str(said)) != len(rows):
+    if (count := _whole(said)) is not None and count != len(rows):
         yield RawPageError(page.name, f"says that it holds {said} rows and holds {len(rows)}", code="row-count-differs")
+    for name in value.keys() - {"messages", "collection"}:
+        part = Paragraph(joined(str(value[name])), UNKNOWN_ELEMENT)
+        yield Turn(
+            f"unknown.{page.name}.{name}", server, UNKNOWN_ELEMENT, "", (part,), unknown=(Unknown("element", name),)
+        )
     for number, row in enumerate(rows):
         yield _turn(row, server) if _well_formed(row) else malformed(page, server, number, row)
+
+
+def _whole(value: object) -> int | None:
+    """Return a number that JSON may hold as one, as text or with a point; None if it is no whole number."""
+    try:
+        number = float(str(value))
+    except ValueError:
+        return None
+    return int(number) if number.is_integer() else None
 
 
 def malformed(page: RawPage, source: str, number: int, row: Any) -> Turn:

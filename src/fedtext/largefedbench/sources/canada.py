@@ -21,6 +21,7 @@ from fedtext.largefedbench.turns import (
     COLLECTIVE,
     SPEECH,
     SPOKEN,
+    UNKNOWN_ELEMENT,
     Paragraph,
     Turn,
     UniqueIds,
@@ -30,8 +31,9 @@ from fedtext.largefedbench.turns import (
 from fedtext.system.errors import InputError
 
 CHAIR = re.compile(
-    r"The (?:Assistant |Acting |Deputy )*(?:Speaker|Chair|Chairman|Chairperson|Presiding Officer|Clerk)\b"
-    r"|The Clerk of the House|L[ea] (?:vice-|V)?[Pp]résidente?\b|L[ea] [Gg]reffi[eè]re?\b"
+    r"(?:The )?(?:Assistant |Acting |Deputy |Law )*(?:Speaker|Chair|Chairman|Chairwoman|Chairperson|Presiding Officer"
+    r"|Clerk|Usher of the Black Rod|Sergeant-at-Arms)\b|(?:Mr\.?|Madam) (?:Deputy |Acting )?(?:Speaker|Chair\w*)\b"
+    r"|L[ea] (?:vice-|V)?[Pp]résidente?\b|L[ea] [Gg]reffi[eè]re?\b"
 )
 CROWD = re.compile(
     r"(?:Some|An|A|Several) hon\.? (?:members?|senators?)|(?:Some|Several|A) (?:members?|voices?)|Hon\.? members"
@@ -54,20 +56,43 @@ class Segment(NamedTuple):
     text: str
 
 
-def segments(paragraph: Any) -> Iterator[Segment]:
-    """Yield the paragraph's text, cut where a bold label names another speaker."""
+_NAMED = re.compile(r"\s*(?P<name>[^:,;!?]{3,50}):\s")  # a name and a colon, as a label would have them
+
+
+def segments(paragraph: Any) -> Iterator[Segment | Unknown]:
+    """Yield the paragraph's text, cut where a bold label names another speaker, or a plain one the chair or a crowd.
+
+    A person's name and a colon in plain type may be a label or a quotation: the name is yielded as unknown.
+    """
     label: str | None = None
     parts: list[str] = [paragraph.text or ""]
+    opening = _NAMED.match("".join(paragraph.itertext()))
+    plain = joined(opening["name"]) if opening else ""
+    opens = [child for child in paragraph[:1] if child.tag == "B" and not joined(paragraph.text)]
+    if not opens and plain and (CROWD.fullmatch(plain) or CHAIR.fullmatch(plain)):
+        yield Segment(plain, joined(joined(*paragraph.itertext()).partition(":")[2]))
+        return
+    if not opens and PERSON.match(plain):
+        yield Unknown("label", plain)
+    for bold in opens:
+        if PERSON.match(joined(*bold.itertext())) and not _is_label(bold):
+            yield Unknown("label", joined(*bold.itertext()))
     for child in paragraph:
         tail = child.tail or ""
-        bold = joined(*child.itertext()) if child.tag == "B" else ""
-        if bold.endswith(":") or (bold and tail.lstrip().startswith(":")):
+        if _is_label(child):
+            bold = joined(*child.itertext())
             if label is not None or joined(*parts):
                 yield Segment(label, joined("".join(parts)))
             label, parts = bold.rstrip(": "), [tail.lstrip().removeprefix(":")]
         else:
             parts += ["".join(child.itertext()), tail]
     yield Segment(label, joined("".join(parts)))
+
+
+def _is_label(element: Any) -> bool:
+    """Return whether an element is bold and ends in a colon, or has one after it."""
+    bold = joined(*element.itertext()) if element.tag == "B" else ""
+    return bold.endswith(":") or (bool(bold) and (element.tail or "").lstrip().startswith(":"))
 
 
 def bare_name(name: str) -> str:
@@ -139,7 +164,7 @@ class Sitting:
     ids: UniqueIds = field(default_factory=UniqueIds)
 
 
-def parse(page: RawPage) -> Iterator[Turn | Unknown | RawPageError]:
+def parse(page: RawPage) -> Iterator[Turn | RawPageError]:
     """Yield every turn and every unspoken piece of one sitting, in document order.
 
     No turn of another kind of page is speech.
@@ -154,7 +179,7 @@ def parse(page: RawPage) -> Iterator[Turn | Unknown | RawPageError]:
             yield from _outside(root, sitting)
             return
         yield SkippedPageError(page.name, LEFT_ASIDE[other], code="kind-left-aside")
-        yield from (replace(item, kind=other) for item in _outside(root, sitting) if isinstance(item, Turn))
+        yield from (replace(turn, kind=other, unknown=()) for turn in _outside(root, sitting))
 
 
 def _other_page(root: Any, items: dict[str | None, str]) -> str | None:
@@ -175,17 +200,18 @@ def _sitting(items: dict[str | None, str]) -> Sitting:
     return Sitting(date=date, url=url, chamber=items.get("Institution", "HOUSE OF COMMONS"))
 
 
-def _outside(root: Any, sitting: Sitting) -> Iterator[Turn | Unknown]:
+def _outside(root: Any, sitting: Sitting) -> Iterator[Turn]:
     """Yield the turns of every body, and the text beside it; the page's facts (`ExtractedInformation`) are no text."""
     for child in root:
         if child.tag == "HansardBody":
             yield from _walk(child, sitting)
         elif child.tag not in PAGE_FACTS and joined(*child.itertext()):
-            yield _unspoken("unknown_element", joined(*child.itertext()), sitting)
-            yield Unknown("element", str(child.tag))
+            yield _unspoken(UNKNOWN_ELEMENT, joined(*child.itertext()), sitting, str(child.tag))
+        if joined(child.tail):
+            yield _unspoken(UNKNOWN_ELEMENT, joined(child.tail), sitting, f"text after {child.tag}")
 
 
-def _walk(element: Any, sitting: Sitting) -> Iterator[Turn | Unknown]:
+def _walk(element: Any, sitting: Sitting) -> Iterator[Turn]:
     for child in element:
         tag = child.tag
         if tag == "Intervention":
@@ -195,10 +221,10 @@ def _walk(element: Any, sitting: Sitting) -> Iterator[Turn | Unknown]:
             yield _unspoken(UNSPOKEN[tag], joined(*child.itertext()), sitting)
         else:
             if joined(child.text):
-                yield _unspoken("unknown_element", joined(child.text), sitting)
+                yield _unspoken(UNKNOWN_ELEMENT, joined(child.text), sitting, str(tag))
             yield from _walk(child, sitting)
         if joined(child.tail):
-            yield _unspoken("unknown_element", joined(child.tail), sitting)
+            yield _unspoken(UNKNOWN_ELEMENT, joined(child.tail), sitting, f"text after {tag}")
 
 
 def _note_state(element: Any, sitting: Sitting) -> None:
@@ -208,12 +234,16 @@ def _note_state(element: Any, sitting: Sitting) -> None:
         sitting.floor = FLOORS.get((element.get("language") or "").upper(), sitting.floor)
 
 
-def _unspoken(kind: str, text: str, sitting: Sitting) -> Turn:
+def _unspoken(kind: str, text: str, sitting: Sitting, unknown: str = "") -> Turn:
+    """Return a piece that nobody speaks; `unknown` is the name of an element that is not known."""
     sitting.unspoken += 1
-    return Turn(f"{sitting.date}.ca.unspoken.{sitting.unspoken}", "ca", kind, sitting.date, (Paragraph(text, kind),))
+    return Turn(
+        f"{sitting.date}.ca.unspoken.{sitting.unspoken}", "ca", kind, sitting.date, (Paragraph(text, kind),),
+        unknown=(Unknown("element", unknown),) if unknown else (),
+    )  # fmt: skip
 
 
-def _intervention(element: Any, sitting: Sitting) -> Iterator[Turn | Unknown]:
+def _intervention(element: Any, sitting: Sitting) -> Iterator[Turn]:
     """Yield the turns of one intervention: its own speaker's, then those of other speakers labelled inside it."""
     affiliation = element.find("PersonSpeaking/Affiliation")
     speaker_id = affiliation.get("DbId", "") if affiliation is not None else ""
@@ -221,8 +251,12 @@ def _intervention(element: Any, sitting: Sitting) -> Iterator[Turn | Unknown]:
     groups: list[tuple[str, list[Paragraph]]] = [(main, [])]
     floors: set[str] = set()
     labelled = False
+    unknown = list[Unknown]()
     current = groups[0]
     for paragraph in _content(element, sitting):
+        if isinstance(paragraph, Unknown):
+            unknown.append(paragraph)
+            continue
         if isinstance(paragraph, Paragraph):
             current[1].append(paragraph)
             continue
@@ -235,7 +269,7 @@ def _intervention(element: Any, sitting: Sitting) -> Iterator[Turn | Unknown]:
     floor = "mixed" if len(floors) > 1 else next(iter(floors), sitting.floor)
     for speaker in [main, *dict.fromkeys(name for name, _ in groups[1:])]:
         if not (PERSON.match(speaker) or CHAIR.match(speaker) or CROWD.fullmatch(speaker)):
-            yield Unknown("label", speaker or f"no name, affiliation {speaker_id or 'without an id'}")
+            unknown.append(Unknown("label", speaker or f"no name, affiliation {speaker_id or 'without an id'}"))
     base = sitting.ids.unique(f"{sitting.date}.ca.{element.get('id') or 'without-id'}")
     for number, (speaker, paragraphs) in enumerate(groups):
         yield Turn(
@@ -243,6 +277,7 @@ def _intervention(element: Any, sitting: Sitting) -> Iterator[Turn | Unknown]:
             date=sitting.date, paragraphs=tuple(mark_motion(paragraphs)), country="CA", chamber=sitting.chamber,
             speaker=speaker, speaker_id=speaker_id if number == 0 else "", title=sitting.title, url=sitting.url,
             license=LICENSE, floor_language=floor, label="CA", labelled=labelled,
+            unknown=tuple(unknown) if number == 0 else (),
         )  # fmt: skip
 
 
@@ -255,14 +290,14 @@ def _speaker_group(groups: list[tuple[str, list[Paragraph]]], speaker: str) -> t
     return groups[-1]
 
 
-def _content(element: Any, sitting: Sitting) -> Iterator[Paragraph | Segment]:
+def _content(element: Any, sitting: Sitting) -> Iterator[Paragraph | Segment | Unknown]:
     """Yield unspoken pieces as `Paragraph`s and spoken ones as `Segment`s, in order; updates the floor language."""
     for content in element:
         if content.tag == "PersonSpeaking":
             yield from _beside(content.tail)
             continue
         if content.tag != "Content":
-            yield _not_asked_for(content, sitting)
+            yield from _not_asked_for(content, sitting)
             yield from _beside(content.tail)
             continue
         yield from _beside(content.text)
@@ -270,19 +305,24 @@ def _content(element: Any, sitting: Sitting) -> Iterator[Paragraph | Segment]:
             if child.tag == "ParaText":
                 yield from segments(child)
             else:
-                yield _not_asked_for(child, sitting)
+                yield from _not_asked_for(child, sitting)
             yield from _beside(child.tail)
         yield from _beside(content.tail)
 
 
-def _not_asked_for(element: Any, sitting: Sitting) -> Paragraph:
-    """Return an element that is no paragraph of a speech, under its kind if that is known."""
+def _not_asked_for(element: Any, sitting: Sitting) -> Iterator[Paragraph | Unknown]:
+    """Yield an element that is no paragraph of a speech, under its kind if that is known, and else its name too."""
+    text = joined(*element.itertext())
     if element.tag in UNSPOKEN:
         _note_state(element, sitting)
-    return Paragraph(joined(*element.itertext()), UNSPOKEN.get(element.tag, "unknown_element"))
+        yield Paragraph(text, UNSPOKEN[element.tag])
+    else:
+        yield Paragraph(text, UNKNOWN_ELEMENT)
+        yield Unknown("element", str(element.tag))
 
 
-def _beside(text: str | None) -> Iterator[Paragraph]:
+def _beside(text: str | None) -> Iterator[Paragraph | Unknown]:
     """Yield text that stands outside any element."""
     if joined(text):
-        yield Paragraph(joined(text), "unknown_element")
+        yield Paragraph(joined(text), UNKNOWN_ELEMENT)
+        yield Unknown("element", "text outside any element")

@@ -18,36 +18,54 @@ _MARK = r"\s*[:\]—–]"  # after the notice's own word in a title
 _HEADS = (
     (
         WITHDRAWN,
-        rf"\W*(?:withdrawn\b|(?:article|preprint) withdrawn|removed\s*[:\]]|removal notice"
-        rf"|(?:notice of |statement of )?withdrawal(?:{_MARK}|\s*(?:notice|statement)|\s+of (?:the |this )?{_THING}))",
+        rf"\W*(?:withdrawn\b|{_THING} (?:is |was )?withdrawn|removed\s*[:\]]|removal notice|withdrawal\W*$"
+        rf"|notice of withdrawal|statement of withdrawal"
+        rf"|withdrawal(?:{_MARK}|\s*(?:notice|statement)|\s+of (?:the |this )?{_THING}))"
+        r"|.*[\[(]\s*withdrawn\s*[\])]\W*$",
     ),
     (
         RETRACTED,
-        rf"\W*(?:retracted(?: article)?{_MARK}|this retracts the article"
-        rf"|(?:notice of |statement of )?retraction(?:{_MARK}|\s*(?:notice|statement|note)))",
+        rf"\W*(?:retracted(?: article)?{_MARK}|this retracts the article|notice of retraction|statement of retraction"
+        rf"|retraction (?:of|in)\s*:|retraction(?:{_MARK}|\s*(?:notice|statement|note)))"
+        r"|.*[\[(]\s*retracted(?: article)?\s*[\])]\W*$",
     ),
     (
         CORRECTION,
         rf"\W*(?:this (?:corrects|updates) the article"
+        rf"|in (?:the|this) (?:original(?:ly)? )?(?:version|publication) of (?:this|the) {_THING}"
+        rf"|(?:the )?(?:original )?(?:version|publication) of this {_THING} (?:contained|had|has) (?:an? )?"
+        r"(?:\w+ )?error"
+        rf"|(?:erratum|corrigendum|correction) in\s*:"
         rf"|(?:(?:publisher|author) )?"
         rf"(?:correction|corrigend(?:um|a)|errat(?:um|a)|addendum)(?: (?:to|for)\b|{_MARK}))",
     ),
     (CONCERN, r"\W*(?:editorial )?expression of concern\b"),
 )
 _TAKEN_BACK = re.compile(
-    rf"\bwithdr(?:aw|awn|ew|awing|awal of) (?:(?:this|the|their|our|its|his|her|a) )?(?:\w+ )?{_THING}\b"
-    rf"|\b{_THING}\b(?: \w+)?,? (?:has|have|is|was|were|had)(?: (?:been|being|now|hereby))*"
-    rf" (?:withdrawn|removed by|retracted)\b"
+    rf"\b(?:withdr(?:aw|awn|ew|awing|awal of)|retract(?:ed|ing|s)?|rescind(?:ed|ing|s)?|recall(?:ed|ing)"
+    rf"|(?:tak(?:e|en|ing)|took) down|pull(?:ed|ing)(?: down)?)"
+    rf" (?:(?:this|the|their|our|its|his|her|a) )?(?:\w+ )?{_THING}\b"
+    rf"|\b{_THING}\b(?: \w+)?,? (?:has|have|is|was|were|had)(?: (?:been|being|now|hereby|therefore|thus))*"
+    rf" (?:withdrawn|removed (?:by|from|at|because|due|after|for)|retracted|rescinded|recalled|taken down|pulled)\b"
+    rf"|\b{_THING}\b(?: \w+)? (?:is|are) (?:no longer|not) (?:available|valid|posted)\b"
+    rf"|\b(?:not|nor|don't) (?:wish|want)(?: (?:for|that))? (?:this|the|their|our) {_THING} (?:to|should) be cited\b"
+    rf"|\bshould not be cited\b|\b(?:do|please do|must) not cite (?:this|it|the {_THING})\b"
     rf"|\b(?:withdrawal|retraction) statement\b|\bstatement of (?:withdrawal|retraction)\b"
     rf"|\b(?:take|taken|took|taking) back (?:this|the|their|our) (?:\w+ )?{_THING}\b"
     rf"|\b(?:wish|request|requested|decided|asked)(?:es)? (?:to|for)(?: \w+)? (?:withdraw|retract|remove)",
     re.IGNORECASE,
 )
 _NO_ABSTRACT = re.compile(
-    r"\W*(?:(?:n\W{0,2}a|none|null|nil|nan|tba|tbd|abstract|not applicable|not provided"
-    r"|(?:there is )?no abstract(?: (?:is |was )?(?:available|provided|supplied|given|required|submitted|needed))?"
-    r"|(?:the )?abstract (?:is |was )?(?:not|un)\s?-?(?:available|provided|supplied)"
-    r"|without abstract)\W*)?",
+    r"[\W\d_]*(?:(?:n\W{0,2}[ad]|none|null|nil|nan|tba|tbd|undefined|x+|test(?:ing)?|lorem ipsum.*|missing|empty|blank"
+    r"|(?:an? |the |this )?(?:abstract|summary)(?: here| text)?"
+    r"|(?:none|not) (?:available|applicable|provided|supplied|given|required|needed|submitted|yet available)"
+    r"|(?:(?:there is|this (?:\w+ )?has|has|with) )?no (?:abstract|summary)(?: for this \w+)?"
+    r"(?: (?:is |was )?(?:available|provided|supplied|given|required|submitted|needed))?"
+    r"|(?:the )?(?:abstract|summary) (?:is |was )?(?:not|un)\s?-?"
+    r"(?:available|applicable|provided|supplied|required|given)"
+    r"|without (?:an )?abstract"
+    r"|(?:(?:please )?see|(?:the )?abstract (?:is |can be )?(?:available |found |included )?in)"
+    r" (?:the )?(?:attached |full )?(?:pdf|text|file|paper|manuscript|article)(?: (?:file|version))?)\W*)?",
     re.IGNORECASE,
 )
 

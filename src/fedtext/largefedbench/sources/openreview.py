@@ -47,7 +47,7 @@ REVIEW = "Official_Review"
 _MISSHAPEN = (KeyError, TypeError, AttributeError, ValueError, OverflowError, OSError)
 
 
-def parse(page: RawPage) -> Iterator[Turn | Unknown]:
+def parse(page: RawPage) -> Iterator[Turn]:
     """Yield every official review of one page; a note or a review of the wrong shape is a `malformed_row` turn."""
     value = parse_json(page.name, page.read())
     with reading(page.name):
@@ -63,16 +63,10 @@ def parse(page: RawPage) -> Iterator[Turn | Unknown]:
         for reply, reviews in answers:
             try:
                 turn = _turn(note, reply) if reviews else _other_reply(page, number, reply)
-                unknown = (
-                    [Unknown("field", name or "without a name") for name in reply["content"] if _part(name) == UNKNOWN]
-                    if reviews
-                    else []
-                )
             except _MISSHAPEN:
                 yield malformed(page, "openreview", number, reply)
                 continue
             yield turn
-            yield from unknown
 
 
 def replies(note: dict[str, Any]) -> list[Any]:
@@ -118,15 +112,28 @@ def _consent(*notes: dict[str, Any]) -> str | None:
     for note in notes:
         if note.get("ddate"):
             return "deleted"
-        if EVERYONE not in note.get("readers", [EVERYONE]):
+        if not _public(note):
             return "not_public"
     return None
+
+
+def _public(note: dict[str, Any]) -> bool:
+    """Return whether everyone may read a note, or a field that has readers of its own."""
+    readers = note.get("readers", EVERYONE)
+    return readers == EVERYONE or (isinstance(readers, list) and EVERYONE in readers)
+
+
+def _hidden(value: dict[str, Any]) -> Paragraph:
+    """Return a field that has readers of its own, to be counted with its words."""
+    return Paragraph(joined(str(value.get("value", ""))), "not_public_field")
 
 
 def _field(content: dict[str, Any], *names: str) -> str:
     """Return the text of the first of these fields that has any."""
     for name in names:
         value = content.get(name)
+        if isinstance(value, dict) and not _public(value):
+            continue
         text = value.get("value") if isinstance(value, dict) else value
         if isinstance(text, str | int) and joined(str(text)):
             return str(text)
@@ -138,12 +145,15 @@ def _turn(note: dict[str, Any], review: dict[str, Any]) -> Turn:
     content = review["content"]
     prose = [Paragraph(text) for name in PROSE if (text := _field(content, name))]
     others = [Paragraph(text, _part(name)) for name in content if name not in PROSE and (text := _field(content, name))]
+    unknown = [Unknown("field", name or "without a name") for name in content if _part(name) == UNKNOWN]
+    hidden = [name for name, value in content.items() if isinstance(value, dict) and not _public(value)]
     kind = _consent(note, review) or (EMPTY if is_no_abstract(" ".join(p.text for p in prose)) else SPEECH)
     label = [joined(_field(note["content"], *AREAS)), joined(_field(content, *RECOMMENDATIONS))]
     date = possible_date(moment.year, moment.month, moment.day)
     return Turn(
         f"{date}.openreview.{review['id']}", "openreview", kind, date,
-        (*prose, *(p for p in others if p.kind != "choice")),
+        (*prose, *(p for p in others if p.kind != "choice"), *(_hidden(content[name]) for name in hidden)),
         title=joined(_field(note["content"], "title")), license=LICENSE, floor_language="en",
         url=f"https://openreview.net/forum?id={note['forum']}&noteId={review['id']}", label=" | ".join(label),
+        unknown=tuple(unknown),
     )  # fmt: skip

@@ -24,7 +24,7 @@ from fedtext.corpora.published.known import FormError, Row
 from fedtext.largefedbench.cleaning.abstracts import clean_abstract
 from fedtext.largefedbench.raw_pages import RawPage, RawPageError, parse_xml, possible_date, reading
 from fedtext.largefedbench.sources.notices import EMPTY, is_no_abstract, notice
-from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, Turn, Unknown, joined, n_words
+from fedtext.largefedbench.turns import SPEECH, SPOKEN, UNKNOWN_ELEMENT, Paragraph, Turn, Unknown, joined, n_words
 
 LICENSE = "pubmed"
 MONTHS = {
@@ -35,23 +35,32 @@ FORMULA_MARK = "[Formula: see text]"  # what publishers send in a formula's plac
 _FORMULA = re.compile(r"\s*(?:\(\s*\[Formula: see text\]\s*\)|\[Formula: see text\])(?P<stop>[.,;:]?)")
 # What is no client by its type of publication, and by what later notices say of it.
 NOTICE_TYPES = {
-    "Retracted Publication": "retracted",
-    "Retraction of Publication": "retraction_notice",
-    "Retraction Notice": "retraction_notice",
-    "Published Erratum": "correction_notice",
-    "Corrected and Republished Article": "corrected",
-    "Expression of Concern": "expression_of_concern",
+    "retracted publication": "retracted",
+    "retraction of publication": "retraction_notice",
+    "retraction notice": "retraction_notice",
+    "published erratum": "correction_notice",
+    "corrected and republished article": "corrected",
+    "expression of concern": "expression_of_concern",
 }
 NOTICED = {
-    "RetractionIn": "retracted",
-    "PartialRetractionIn": "retracted",
-    "RetractedandRepublishedIn": "retracted",
-    "ExpressionOfConcernIn": "expression_of_concern",
-    "RetractionOf": "retraction_notice",
-    "PartialRetractionOf": "retraction_notice",
-    "ExpressionOfConcernFor": "expression_of_concern",
-    "ErratumFor": "correction_notice",
-}
+    "retractionin": "retracted",
+    "partialretractionin": "retracted",
+    "retractedandrepublishedin": "retracted",
+    "retractedandrepublishedfrom": "",
+    "expressionofconcernin": "expression_of_concern",
+    "retractionof": "retraction_notice",
+    "partialretractionof": "retraction_notice",
+    "expressionofconcernfor": "expression_of_concern",
+    "erratumfor": "correction_notice",
+    # What takes nothing back.
+    **dict.fromkeys((
+        "associateddataset", "associatedpublication", "commentin", "commenton", "corrected",
+        "correctedandrepublishedin", "correctedandrepublishedfrom", "cites", "erratumin", "originalreportin",
+        "preprintof", "preprintin", "reprintin", "reprintof",
+        "republishedfrom", "republishedin", "summaryforpatientsin", "updatein", "updateof",
+        "patientsummaryin", "patientsummaryof",
+    ), ""),
+}  # fmt: skip
 # Elements of a page beside articles, and of an abstract beside its text, by the kind they are counted under.
 BESIDE_ARTICLES = {
     "PubmedBookArticle": "book",
@@ -59,8 +68,10 @@ BESIDE_ARTICLES = {
     "DeleteDocument": "deleted_citation",
 }
 BESIDE_TEXT = {"CopyrightInformation": "copyright_notice"}
+OF_AN_ABSTRACT = frozenset({"AbstractText", *BESIDE_TEXT})
 ENGLISH = frozenset({"eng", "en", ""})
 _ENGLISH_WORDS = re.compile(r"\b(?:the|of|and|in|to|with|was|were|that|is|are|for|by|we|this)\b", re.IGNORECASE)
+FEW_WORDS = 8  # in which English may have none of them
 FEWEST_ENGLISH = 0.1  # of the words: English abstracts have a quarter and more, other languages next to none
 # An issue is often printed months after its articles were public: the history says when PubMed had them.
 DATES = (
@@ -76,7 +87,7 @@ class Day(NamedTuple):
     last: str
 
 
-def parse(page: RawPage) -> Iterator[Turn | Unknown]:
+def parse(page: RawPage) -> Iterator[Turn]:
     """Yield every article of one page in order, then what else the page holds: books, deletions, unknown elements."""
     root = parse_xml(page.name, page.read(), root="PubmedArticleSet")
     for number, article in enumerate(root.iterfind("PubmedArticle")):
@@ -86,12 +97,15 @@ def parse(page: RawPage) -> Iterator[Turn | Unknown]:
         if element.tag == "PubmedArticle":
             continue
         tag = str(element.tag)
-        kind = BESIDE_ARTICLES.get(tag, "unknown_element")
-        if kind == "unknown_element":
-            yield Unknown("element", tag)
+        kind = BESIDE_ARTICLES.get(tag, UNKNOWN_ELEMENT)
+        unknown = (Unknown("element", tag),) if kind == UNKNOWN_ELEMENT else ()
         for part, one in enumerate(element if kind == "deleted_citation" else [element]):
             text = Paragraph(joined(*one.itertext()), kind)
-            yield Turn(f"{kind}.{page.name}.{number}.{part}", "pubmed", kind, "", (text,))
+            yield Turn(f"{kind}.{page.name}.{number}.{part}", "pubmed", kind, "", (text,), unknown=unknown)
+    if outside := joined(root.text, *(element.tail for element in root)):
+        named = (Unknown("element", "text outside any element"),)
+        text = Paragraph(outside, UNKNOWN_ELEMENT)
+        yield Turn(f"outside.{page.name}", "pubmed", UNKNOWN_ELEMENT, "", (text,), unknown=named)
 
 
 def _turn(page: RawPage, number: int, article: Any) -> Turn:
@@ -108,24 +122,40 @@ def _turn(page: RawPage, number: int, article: Any) -> Turn:
     paragraphs = tuple(_abstract(citation))
     return Turn(
         f"{date}.pubmed.{pmid}", "pubmed", _kind(citation, name, paragraphs), date, paragraphs, title=name, url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/",
-        license=LICENSE, floor_language="en",
+        license=LICENSE, floor_language="en", unknown=tuple(_unknown(citation)),
     )  # fmt: skip
+
+
+def _unknown(citation: Any) -> Iterator[Unknown]:
+    """Yield what an article has that is not known: elements of its abstract, and what later notices say of it."""
+    for abstract in citation.iterfind("Article/Abstract"):
+        if joined(abstract.text, *(part.tail for part in abstract)):
+            yield Unknown("element", "text outside any element")
+        yield from (Unknown("element", str(part.tag)) for part in abstract if part.tag not in OF_AN_ABSTRACT)
+    for one in citation.iterfind("CommentsCorrectionsList/CommentsCorrections"):
+        if (said := one.get("RefType") or "without a type").lower() not in NOTICED:
+            yield Unknown("notice", said)
 
 
 def _abstract(citation: Any) -> Iterator[Paragraph]:
     """Yield the text of the article's abstract; whatever else its abstracts hold is of a kind of its own."""
-    for part in citation.iterfind("Article/Abstract/*"):
-        if part.tag == "AbstractText":
-            yield from _paragraphs(part)
-        else:
-            yield Paragraph(joined(*part.itertext()), BESIDE_TEXT.get(str(part.tag), "unknown_element"))
+    for abstract in citation.iterfind("Article/Abstract"):
+        for part in abstract:
+            if part.tag == "AbstractText":
+                yield from _paragraphs(part)
+            else:
+                yield Paragraph(joined(*part.itertext()), BESIDE_TEXT.get(str(part.tag), UNKNOWN_ELEMENT))
+        if outside := joined(abstract.text, *(part.tail for part in abstract)):
+            yield Paragraph(outside, UNKNOWN_ELEMENT)
     for other in citation.iterfind("OtherAbstract"):
         yield Paragraph(joined(*other.itertext()), "other_abstract")
 
 
 def _kind(citation: Any, title: str, paragraphs: tuple[Paragraph, ...]) -> str:
-    types = [joined(one.text) for one in citation.iterfind("Article/PublicationTypeList/PublicationType")]
-    said = [one.get("RefType") or "" for one in citation.iterfind("CommentsCorrectionsList/CommentsCorrections")]
+    types = [joined(one.text).lower() for one in citation.iterfind("Article/PublicationTypeList/PublicationType")]
+    said = [
+        (one.get("RefType") or "").lower() for one in citation.iterfind("CommentsCorrectionsList/CommentsCorrections")
+    ]
     for kind in (*map(NOTICED.get, said), *map(NOTICE_TYPES.get, types)):
         if kind:
             return kind
@@ -139,10 +169,9 @@ def _kind(citation: Any, title: str, paragraphs: tuple[Paragraph, ...]) -> str:
 
 def _is_english(citation: Any, text: str) -> bool:
     """Return whether an abstract is English, which many of articles in other languages are: its words decide."""
-    if ENGLISH.intersection(joined(one.text).lower() for one in citation.iterfind("Article/Language")):
-        return True
-    declared = citation.find("Article/Language") is not None
-    return not declared or len(_ENGLISH_WORDS.findall(text)) >= FEWEST_ENGLISH * n_words(text)
+    languages = {joined(one.text).lower() for one in citation.iterfind("Article/Language")}
+    english = len(_ENGLISH_WORDS.findall(text)) >= FEWEST_ENGLISH * n_words(text)
+    return english or (bool(ENGLISH & (languages or ENGLISH)) and n_words(text) < FEW_WORDS)
 
 
 def _paragraphs(part: Any) -> Iterator[Paragraph]:

@@ -22,12 +22,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from fedtext.largefedbench.raw_pages import RawPage, parse_xml, possible_date, reading
-from fedtext.largefedbench.turns import CHAIR_TURN, SPEECH, SPOKEN, Paragraph, Turn, UniqueIds, Unknown, joined
+from fedtext.largefedbench.turns import (
+    CHAIR_TURN,
+    SPEECH,
+    SPOKEN,
+    UNKNOWN_ELEMENT,
+    Paragraph,
+    Turn,
+    UniqueIds,
+    Unknown,
+    joined,
+)
 from fedtext.system.errors import InputError
 
 OFFICE = re.compile(
     r"(?:Mr|Madam|Mrs|Ms|The|Several|Hon)\.? ?(?:[A-Z][\w]* ){0,3}(?:Speaker|Chair(?:man|woman)?|Chairs?)\b.*"
-    r"|(?:Several |Some )?[Hh]on\.? [Mm]embers?"
+    r"|(?:Several |Some |An? )?(?:[Hh]on\.? )?(?:[Mm]embers?|MPs)"
     r"|The (?:(?:First |Second )?(?:Deputy )?Chairman of (?:Ways and Means|Committees)"
     r"|Lord (?:Speaker|Chancellor in the Chair)|Lord on the Woolsack|Temporary Chair\w*|Clerk\b.*)"
     r"|(?:Senior )?Deputy (?:Lord )?Speaker\b.*"
@@ -44,7 +54,7 @@ LORDS_FORMULA = re.compile(
     r"|\bif (?:this )?[Aa]mendment \w+ is agreed to,? I (?:cannot|will not|shall not) (?:be able to )?call"
 )
 LORDS_FORMULA_WORDS = 150  # the most a chair's announcement runs to
-NOTICE = re.compile(r"\[\s*(?P<name>[^\[\]]{3,60}?) in the Chair\.?\s*\]")
+NOTICE = re.compile(r"[\[(]\s*(?P<name>[^\[\]()]{3,60}?),? (?i:in the chair)\.?\s*[\])]")
 # The person whom a notice put there has left the chair: the House or another officer sits again, or a debate ends.
 CHAIR_LEFT = re.compile(
     r"\b(?:resumed|took|takes|left|vacated) the Chair\b|\b(?:House|Their Lordships|Lords) resumed\b"
@@ -142,10 +152,24 @@ _MOVES = re.compile(
 _NEXT_AMENDMENT = re.compile(r"(?:Amendments? \d+\w*(?:,? (?:to|and) \d+\w*)*|(?:Moved|Tabled) by .*)\.?$")
 _CLAUSE_HEADING = re.compile(r"(?:Clause|Schedule|Clauses|Part|Chapter) \d+\w*\s*(?::|[-—–]) .{3,200}(?<![.!?:])$")
 _AMENDMENT = re.compile(
-    r"(?:(?:Amendment |\()?\d+[A-Z]{0,2}\)?[:,.]? |Amendment \([a-z]\)[^.]{0,40}, )"
+    r"(?:I beg to move,? )?(?:(?:[Aa]mendment |\()?\d+[A-Z]{0,2}\)?[:,.]? |Amendment \([a-z]\)[^.]{0,40}, )"
     r"(?:(?:After |Before |Insert )?(?:[Cc]lause|[Ss]chedule)|[Pp]age|[Ll]ine|[Ii]n (?:[Cc]lause|Schedule))\b"
     r".*(?:leave out|insert|at end|divide|substitute|transpose)"
 )
+
+
+_OUTSIDE = "text outside any paragraph"
+
+
+def unknown_elements(speech: Any) -> Iterator[Unknown]:
+    """Yield the names of what a speech holds beside its paragraphs and tables."""
+    if joined(speech.text):
+        yield Unknown("element", _OUTSIDE)
+    for child in speech:
+        if _kind(child) == UNKNOWN_ELEMENT:
+            yield Unknown("element", str(child.tag))
+        if joined(child.tail):
+            yield Unknown("element", _OUTSIDE)
 
 
 def paragraphs(speech: Any) -> list[Paragraph]:
@@ -180,18 +204,18 @@ def _goes_on(text: str) -> bool:
 
 def _elements(speech: Any) -> Iterator[Paragraph]:
     if joined(speech.text):
-        yield Paragraph(joined(speech.text), "unknown_element")
+        yield Paragraph(joined(speech.text), UNKNOWN_ELEMENT)
     for child in speech:
         yield Paragraph(joined("".join(child.itertext())), _kind(child))
         if joined(child.tail):
-            yield Paragraph(joined(child.tail), "unknown_element")
+            yield Paragraph(joined(child.tail), UNKNOWN_ELEMENT)
 
 
 def _kind(element: Any) -> str:
     if element.tag in {"table", "ul", "ol"}:
         return "table"
     if element.tag != "p":
-        return "unknown_element"
+        return UNKNOWN_ELEMENT
     if "italic" in (element.get("class") or "").split() or _all_italic(element):
         return "italic"
     if element.get("pwmotiontext") is None:
@@ -216,7 +240,11 @@ PAGE = re.compile(
 )
 LORDS = "House of Lords"
 CHAMBERS = {"debates": "House of Commons", "daylord": LORDS, "lordspages": LORDS}
+# The paper's speeches are those of the Commons; the other chambers are configs of their own.
+OTHER_CONFIGS = {r"/(?:daylord|lordspages)[^/]*$": "lords", r"/(?:westminster|westminhall)[^/]*$": "westminster_hall"}
 HEADINGS = frozenset({"major-heading", "minor-heading", "oral-heading"})
+# What else stands in a day: votes, and marks for ids that moved.
+UNSPOKEN = {"division": "division", "gidredirect": "moved_id"}
 SPEECH_ID = re.compile(r"uk\.org\.publicwhip/(?P<kind>\w+)/\d{4}-\d{2}-\d{2}[a-z]*\.(?P<number>[\w.]+)")
 DATE_IN_ID = re.compile(r"/(?P<date>\d{4}-\d{2}-\d{2})")
 
@@ -236,7 +264,7 @@ def mark_superseded(pages: list[RawPage]) -> list[RawPage]:
     ]
 
 
-def parse(page: RawPage) -> Iterator[Turn | Unknown]:
+def parse(page: RawPage) -> Iterator[Turn]:
     """Yield every speech and heading of one day, in order.
 
     All are `superseded_revision` if there is a later revision.
@@ -250,12 +278,13 @@ def parse(page: RawPage) -> Iterator[Turn | Unknown]:
         superseded = page.superseded or root.get("latest") == "no"
         day = _Day(date, CHAMBERS.get(match["kind"], "Westminster Hall"), match["kind"])
         for number, element in enumerate(root):
-            turn = day.turn(element, number, superseded=superseded)
-            yield turn
-            if turn.kind == SPEECH and not turn.speaker_id:
-                yield Unknown("label", turn.speaker)
-            if turn.kind == "unknown_element":
-                yield Unknown("element", str(element.tag))
+            yield day.turn(element, number, superseded=superseded)
+        outside = joined(root.text, *(element.tail for element in root))
+        if outside:
+            named = (Unknown("element", "text outside any element"),)
+            yield Turn(
+                f"{date}.uk.outside", "uk", UNKNOWN_ELEMENT, date, (Paragraph(outside, UNKNOWN_ELEMENT),), unknown=named
+            )
 
 
 def _own_date(root: Any, named: str) -> str:
@@ -296,19 +325,23 @@ class _Day:
             text = " ".join(p.text for p in parts)
             self.chairs.notice(text if element.get("nospeaker") == "true" else " ".join(_notes(parts)))
             kind = self._kind(element, text)
+            unknown = [*unknown_elements(element)]
         else:
-            kind = (
-                "heading" if element.tag in HEADINGS else "division" if element.tag == "division" else "unknown_element"
-            )
+            kind = "heading" if element.tag in HEADINGS else UNSPOKEN.get(element.tag, UNKNOWN_ELEMENT)
             parts = (Paragraph(joined(*element.itertext()), kind),)
+            unknown = [Unknown("element", str(element.tag))] if kind == UNKNOWN_ELEMENT else []
         speaker = joined(element.get("speakername"))
+        speaker_id = (element.get("person_id") or element.get("speakerid") or "").rpartition("/")[2]
+        speaker_id = "" if speaker_id == "unknown" else speaker_id
+        if kind == SPEECH and not speaker_id:
+            unknown.append(Unknown("label", speaker))
         return Turn(
             self._client_id(element, number), "uk", "superseded_revision" if superseded else kind, self.date,
             parts,
             country="GB", chamber=self.chamber, speaker=speaker,
-            speaker_id=(element.get("person_id") or element.get("speakerid") or "").rpartition("/")[2],
+            speaker_id=speaker_id,
             title=" - ".join(title for title in self.titles.values() if title), url=self._url(element), license=LICENSE,
-            floor_language="en", label="GB",
+            floor_language="en", label="GB", unknown=tuple(unknown),
         )  # fmt: skip
 
     def _note_title(self, element: Any) -> None:

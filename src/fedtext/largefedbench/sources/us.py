@@ -50,12 +50,11 @@ from fedtext.largefedbench.raw_pages import (
     unpacked,
 )
 from fedtext.largefedbench.sources import us_lines
-from fedtext.largefedbench.sources.us_lines import (
+from fedtext.largefedbench.sources.us_labels import (
     MemberNames,
     Person,
     label,
     members_by_name,
-    read_aloud,
     unknown_label,
 )
 from fedtext.largefedbench.turns import COPY, NOT_SPOKEN, SPEECH, SPOKEN, Paragraph, Turn, Unknown, joined
@@ -346,7 +345,7 @@ class Granule:
         return self.subkind in NOTICE_CLASSES or bool(NOTICE_TITLE.match(self.title.upper()))
 
 
-def parse(page: RawPage) -> Iterator[Turn | Unknown | RawPageError | Completeness]:
+def parse(page: RawPage) -> Iterator[Turn | RawPageError | Completeness]:
     """Yield every turn of one day; a file of it that cannot be read is yielded as an error and the others go on."""
     with reading(page.name):
         date = _package_date(page)
@@ -378,9 +377,7 @@ def parse(page: RawPage) -> Iterator[Turn | Unknown | RawPageError | Completenes
             yield data
         elif name.lower() != MODS_NAME:
             try:
-                turns, unknown = _parse_granule(f"{page.name}/{name}", stem(name), data, date, granules, rolls)
-                parsed.append(turns)
-                yield from unknown
+                parsed.append(_parse_granule(f"{page.name}/{name}", stem(name), data, date, granules, rolls))
             except RawPageError as error:
                 yield error
     for turns in without_copies(parsed):
@@ -420,8 +417,8 @@ def _parse_granule(
     date: str,
     granules: dict[str, Granule],
     rolls: dict[str, dict[str, Person]],
-) -> tuple[list[Turn], list[Unknown]]:
-    """Return a granule's turns, and the labels and names in it that nothing explains."""
+) -> list[Turn]:
+    """Return a granule's turns, each with the labels and names in it that nothing explains."""
     text = preformatted(name, data)
     granule = granules.get(granule_id) or Granule()
     with reading(name):
@@ -432,13 +429,13 @@ def _parse_granule(
         base = f"{date}.us.{PACKAGE.sub('', granule_id).strip('-')}"
         if kind in UNSPOKEN_CLASSES:
             left_out = UNSPOKEN_CLASSES[kind]
-            return [Turn(base, "us", left_out, date, (Paragraph(joined(text), left_out),))], []
+            return [Turn(base, "us", left_out, date, (Paragraph(joined(text), left_out),))]
         paragraphs = list(us_lines.paragraphs(text))
         title = granule.title or next((p.text for p in paragraphs if p.kind == "heading"), "")
         url = f"https://www.govinfo.gov/content/pkg/CREC-{date}/html/{granule_id}.htm"
         roll = MemberNames(granule.speakers, rolls.get(kind, {}))
-        turns, unknown = [], [Unknown("label", name) for name in _unknown_labels(paragraphs, roll)]
-        for number, (speaker, turn_kind, parts) in enumerate(_turns(paragraphs, roll)):
+        turns = []
+        for number, (speaker, turn_kind, parts, unknown) in enumerate(_turns(paragraphs, roll)):
             named = turn_kind in (SPEECH, NOT_SPOKEN)
             person = roll.find(speaker) if named else Person(speaker, "")
             if named and granules and not roll.has(speaker):
@@ -446,9 +443,9 @@ def _parse_granule(
             turns.append(Turn(
                 f"{base}.{number:04d}", "us", "printed_notice" if granule.is_notice() else turn_kind, date,
                 tuple(parts), country="US", chamber=kind.title(), speaker=person.name, speaker_id=person.id,
-                title=title, url=url, license=LICENSE, floor_language="en", label="US",
+                title=title, url=url, license=LICENSE, floor_language="en", label="US", unknown=tuple(unknown),
             ))  # fmt: skip
-        return turns, unknown
+        return turns
 
 
 def _names_of_chamber(granules: dict[str, Granule], kind: str) -> dict[str, Person]:
@@ -456,31 +453,28 @@ def _names_of_chamber(granules: dict[str, Granule], kind: str) -> dict[str, Pers
     return members_by_name(item for one in granules.values() if one.kind == kind for item in one.speakers.items())
 
 
-def _unknown_labels(paragraphs: list[Paragraph], roll: MemberNames) -> Iterator[str]:
-    """Yield what stands at the start of a spoken paragraph like a label and is none that is known."""
-    for paragraph in paragraphs:
-        if paragraph.kind == SPOKEN and not label(paragraph.text, roll) and (name := unknown_label(paragraph.text)):
-            yield name
-
-
-def _turns(paragraphs: list[Paragraph], roll: MemberNames) -> Iterator[tuple[str, str, list[Paragraph]]]:
-    """Yield (speaker as printed, kind, paragraphs) from one speaker's label to the next.
+def _turns(paragraphs: list[Paragraph], roll: MemberNames) -> Iterator[tuple[str, str, list[Paragraph], list[Unknown]]]:
+    """Yield (speaker as printed, kind, paragraphs, labels that are not known) from one speaker's label to the next.
 
     Paragraphs before the first label have no speaker.
     """
-    speaker, kind, parts = "", "unattributed", list[Paragraph]()
+    speaker, kind, parts, unknown = "", "unattributed", list[Paragraph](), list[Unknown]()
     for paragraph in paragraphs:
         found = label(paragraph.text, roll) if paragraph.kind == SPOKEN else None
         if found is None:
             parts.append(paragraph)
+            if paragraph.kind == SPOKEN and (name := unknown_label(paragraph.text)):
+                unknown.append(Unknown("label", name))
             continue
-        yield from _turn(speaker, kind, parts)
-        speaker, kind = found.name, found.kind
+        yield from _turn(speaker, kind, parts, unknown)
+        speaker, kind, unknown = found.name, found.kind, []
         parts = [Paragraph(paragraph.text[: found.end], "speaker_label"), Paragraph(paragraph.text[found.end :])]
-    yield from _turn(speaker, kind, parts)
+    yield from _turn(speaker, kind, parts, unknown)
 
 
-def _turn(speaker: str, kind: str, parts: list[Paragraph]) -> Iterator[tuple[str, str, list[Paragraph]]]:
+def _turn(
+    speaker: str, kind: str, parts: list[Paragraph], unknown: list[Unknown]
+) -> Iterator[tuple[str, str, list[Paragraph], list[Unknown]]]:
     """Yield the finished turn unless it is empty.
 
     Quotations are speech, and a bullet at the turn's end means that it was handed in.
@@ -490,5 +484,5 @@ def _turn(speaker: str, kind: str, parts: list[Paragraph]) -> Iterator[tuple[str
     if kind == SPEECH:
         last = next((p.text for p in reversed(parts) if p.kind == SPOKEN), "")
         kind = NOT_SPOKEN if last.endswith(us_lines.BULLETS) else SPEECH
-        parts = read_aloud(parts)
-    yield speaker, kind, parts
+        parts = us_lines.read_aloud(parts)
+    yield speaker, kind, parts, unknown

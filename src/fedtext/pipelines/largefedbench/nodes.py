@@ -2,17 +2,21 @@
 
 import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plotly.graph_objects import Figure
 
 from fedtext.largefedbench.figures import speech_map, tokens_per_client_by_config
 from fedtext.models.encoder import Encoder
 from fedtext.models.language_model import place_of
+from fedtext.params.calendar import Calendar, half_year_before
 from fedtext.params.ingest import Ingest
-from fedtext.params.largefedbench import LargeFedBench, Release
+from fedtext.params.largefedbench import LargeFedBench, Release, half_year
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.console import echo
+
+if TYPE_CHECKING:
+    from fedtext.largefedbench.review import Pulled
 
 SPEECHES_ON_THE_MAP = 1500  # of countries: as many as a figure of points shows apart; no snapshot depends on it
 
@@ -24,6 +28,70 @@ def pull_raw_pages(ingest: Ingest) -> dict[str, Any]:
     report = pull(ingest)
     echo(f"  {pull_summary(report)}")
     return report
+
+
+def pull_half_year(ingest: Ingest, calendar: Calendar) -> list["Pulled"]:
+    """Pull a half-year from every source of the calendar, one after the other; one that fails does not stop the others.
+
+    Raises:
+        RunRefusedError: No half-year is named.
+        IngestError: Every source failed: the first failure.
+    """
+    from fedtext.largefedbench.ingest.errors import IngestError
+    from fedtext.largefedbench.ingest.pull import pull, pull_summary
+    from fedtext.largefedbench.review import Pulled
+
+    first, last = half_year(_named(calendar))
+    pulled, failures = list[Pulled](), list[IngestError]()
+    for source in calendar.sources:
+        try:
+            report = pull(ingest.model_copy(update={"source": source, "from_date": first, "to_date": last}))
+        except IngestError as error:
+            failures.append(error)
+            pulled.append(Pulled(source, {}, str(error)))
+            echo(f"  {source}: {error}")
+            continue
+        echo(f"  {pull_summary(report)}")
+        pulled.append(Pulled(source, report))
+    if failures and len(failures) == len(calendar.sources):
+        raise failures[0]
+    return pulled
+
+
+def build_half_year(largefedbench: LargeFedBench, calendar: Calendar, half_year_pulled: list["Pulled"]) -> str:
+    """Build the snapshot of a half-year from all pages up to its last day; return its directory."""
+    _, last = half_year(_named(calendar))
+    changes = {"snapshot": largefedbench.snapshot or calendar.half_year, "to_date": largefedbench.to_date or last}
+    return build_largefedbench(largefedbench.model_copy(update=changes))
+
+
+def review_half_year(
+    half_year_snapshot: str, largefedbench: LargeFedBench, calendar: Calendar, half_year_pulled: list["Pulled"]
+) -> dict[str, str]:
+    """Print, and return under the half-year's name, the page of what a person must look at."""
+    from fedtext.largefedbench.diff import compare
+    from fedtext.largefedbench.review import review
+    from fedtext.largefedbench.snapshot import provenance, snapshot_directory
+
+    half, snapshot = _named(calendar), Path(half_year_snapshot)
+    previous = snapshot_directory(calendar.previous or half_year_before(half), largefedbench.out_dir)
+    compared = calendar.previous is not None or previous.is_dir()
+    page = review(
+        half, provenance(snapshot), provenance(previous) if compared else None,
+        compare(previous, snapshot) if compared else None, half_year_pulled, calendar.deviations,
+    )  # fmt: skip
+    echo(page)
+    return {half: page}
+
+
+def _named(calendar: Calendar) -> str:
+    if calendar.half_year is None:
+        raise RunRefusedError(
+            "name the half-year: kedro run --pipelines half_year --params calendar.half_year=2026H1",
+            code="half-year-not-told",
+            parameter="calendar.half_year",
+        )
+    return calendar.half_year
 
 
 def build_largefedbench(largefedbench: LargeFedBench) -> str:

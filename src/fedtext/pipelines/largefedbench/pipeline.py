@@ -1,4 +1,7 @@
-"""ingest, largefedbench, largefedbench_diff, release, push: sources -> raw pages -> a snapshot -> its release."""
+"""Sources -> raw pages -> a snapshot -> its release.
+
+The pipelines are ingest, largefedbench, largefedbench_diff, half_year, release and push.
+"""
 
 from kedro.pipeline import Pipeline, node
 
@@ -53,6 +56,27 @@ def diff_pipeline() -> Pipeline:
             )
         ]
     )
+
+
+def half_year_pipeline() -> Pipeline:
+    """Create a half-year's round: pull, build, compare with the snapshot before, and print what a person must look at.
+
+    Pulls and snapshot are kept in memory, so that every run looks at the sources and the pages again.
+    """
+    pull = node(nodes.pull_half_year, ["params:ingest", "params:calendar"], "half_year_pulled", name="pull_half_year")
+    build = node(
+        nodes.build_half_year,
+        ["params:largefedbench", "params:calendar", "half_year_pulled"],
+        "half_year_snapshot",
+        name="build_half_year",
+    )
+    review = node(
+        nodes.review_half_year,
+        ["half_year_snapshot", "params:largefedbench", "params:calendar", "half_year_pulled"],
+        "half_year_review",
+        name="review_half_year",
+    )
+    return Pipeline([pull, build, review])
 
 
 def release_pipeline() -> Pipeline:

@@ -35,6 +35,7 @@ DECLARED = (
     "largefedbench.takedown",
     "release.out_dir",
     "release.previous",
+    "calendar.previous",
     "dpprefsyn.public_pairs",
     "models.generator",
     "models.describer",
