@@ -18,7 +18,8 @@ from fedtext.models.language_model import LanguageModel, bundled
 from fedtext.params.popri import Popri
 from fedtext.resuming.decision import settings
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.hooks.preflight import check_inputs, check_trained
+from fedtext.wiring.hooks.generators import check_trained
+from fedtext.wiring.hooks.preflight import check_inputs
 from tests.openai_server import Served, serving
 from tests.parameters import conf_base
 from tests.refusals import refuses
