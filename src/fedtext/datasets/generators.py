@@ -85,8 +85,8 @@ class GeneratorDataset(PublicModelDataset):
         otherwise: The source if neither `source` nor `base_url` is given.
         temperature: Sampling temperature of this generator; None: the sampler's.
         prompt: The prompt template that the run uses, so that a model without support for it is refused before a run.
-        served: For a served one: `adapters`, `seen_as`, `concurrency`, `timeout`, `attempts`, `api_key_env`
-            (`fedtext.models.served`).
+        served: For a served one: `adapters`, or `otherwise` where that is null, `seen_as`, `concurrency`, `timeout`,
+            `attempts`, `api_key_env` (`fedtext.models.served`).
         metadata: Ignored by Kedro.
         options: For an endpoint: `api_key_env`, `timeout`, `concurrency`, `attempts` (`fedtext.models.endpoint`).
     """
@@ -193,16 +193,16 @@ class GeneratorDataset(PublicModelDataset):
     def _servers(self) -> Servers | None:
         if not self._named.startswith(SERVED):
             return None
-        if not self._served.get("adapters"):
+        told = {name: value for name, value in self._served.items() if value is not None}
+        otherwise = told.pop("otherwise", None)
+        if not (folder := told.pop("adapters", otherwise)):
             raise StorageError(
                 f"generator '{SERVED}{self._source}' has no folder for adapters: give its catalog entry "
                 "served: {adapters: DIRECTORY}, one that the servers can read",
                 code="no-adapters-folder",
                 parameter="served.adapters",
             )
-        told = {name: value for name, value in self._served.items() if value is not None}
-        folder = Path(told.pop("adapters")).expanduser()
-        return Servers(base_urls=split_source(self._named)[1], adapters=folder, **told)
+        return Servers(base_urls=split_source(self._named)[1], adapters=Path(folder).expanduser(), **told)
 
     @cached_property
     def _endpoint(self) -> Endpoint | None:

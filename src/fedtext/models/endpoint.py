@@ -241,7 +241,8 @@ def listed_models(endpoint: Endpoint) -> list[Any] | None:
     import openai
 
     try:
-        listed: list[Any] = list(endpoint.client().models.list())
+        with endpoint.client() as client:
+            listed: list[Any] = list(client.models.list())
         if not all(isinstance(getattr(model, "id", None), str) for model in listed):
             raise NotOfTheApiError
     except openai.NotFoundError:

@@ -162,9 +162,10 @@ def load_adapter(endpoint: Endpoint, name: str, path: str) -> Endpoint:
 
     if name in {model.id for model in listed_models(endpoint) or []}:
         return replace(endpoint, model=name)
-    client, asked = endpoint.client(), {"lora_name": name, "lora_path": path}
+    asked = {"lora_name": name, "lora_path": path}
     try:
-        with_retries(endpoint, lambda: client.post("/load_lora_adapter", cast_to=str, body=asked))
+        with endpoint.client() as client:
+            with_retries(endpoint, lambda: client.post("/load_lora_adapter", cast_to=str, body=asked))
     except openai.APIStatusError as error:
         if "already been loaded" not in str(error):  # by another run, since we asked
             raise _not_loaded(endpoint, path, error) from None
@@ -241,9 +242,10 @@ def _beside_v1(endpoint: Endpoint, route: str, body: dict[str, Any] | None) -> d
     """
     import openai
 
-    client, url = endpoint.client(), f"{endpoint.base_url.removesuffix('/v1')}{route}"
+    url = f"{endpoint.base_url.removesuffix('/v1')}{route}"
     try:
-        told = client.get(url, cast_to=object) if body is None else client.post(url, cast_to=object, body=body)
+        with endpoint.client() as client:
+            told = client.get(url, cast_to=object) if body is None else client.post(url, cast_to=object, body=body)
     except (openai.AuthenticationError, openai.PermissionDeniedError, openai.APIConnectionError) as error:
         raise endpoint.as_user_error(error) from None
     except (openai.APIError, *UNREADABLE):

@@ -106,15 +106,16 @@ class EndpointGenerator:
             asked = [f"{request}{framing.before(number)}" for number, request in enumerate(requests)]
         with reading.without_recording():  # what names the pieces shapes no text
             finished = finished_pieces(self.identity, asked, framing, responses, own, seed)
-        raw = all_answers(
-            asked,
-            asking(self.endpoint, own, self._send(framing), self._settings(framing, own)),
-            responses=responses,
-            seed=seed,
-            at_once=self.endpoint.concurrency,
-            finished=finished,
-            label=label,
-        )
+        with self.endpoint.client() as client:
+            raw = all_answers(
+                asked,
+                asking(self.endpoint, own, _send(client, framing), self._settings(framing, own)),
+                responses=responses,
+                seed=seed,
+                at_once=self.endpoint.concurrency,
+                finished=finished,
+                label=label,
+            )
         begun = ["" if framing.chat else framing.before(number) for number in range(len(requests))]
         texts = [
             [words + framing.opened(without_reasoning(answer)) for answer in row]
@@ -130,11 +131,6 @@ class EndpointGenerator:
             )
         return texts
 
-    def _send(self, framing: Framing) -> Send[str]:
-        """Return the function that sends one request."""
-        client, send = self.endpoint.client(), _answered if framing.chat else continued
-        return lambda request, settings: send(client, request, settings)
-
     def _settings(self, framing: Framing, sampler: Sampler) -> dict[str, Any]:
         settings = settings_of(self.endpoint, sampler)
         extra = {"min_p": sampler.min_p} if sampler.min_p > 0 else {}
@@ -145,6 +141,12 @@ class EndpointGenerator:
         if framing.stops and not framing.chat:
             settings["stop"] = list(framing.stops)
         return settings
+
+
+def _send(client: OpenAI, framing: Framing) -> Send[str]:
+    """Return the function that sends one request."""
+    send = _answered if framing.chat else continued
+    return lambda request, settings: send(client, request, settings)
 
 
 def _answered(client: OpenAI, request: str, settings: dict[str, Any]) -> list[str]:

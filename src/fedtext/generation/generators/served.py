@@ -9,12 +9,13 @@ As with an endpoint, what is sent is public or released, and texts are not repro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from queue import Queue
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fedtext.generation.generators.local_weights import LocalWeights, beginnings, prompt_tokens
 from fedtext.generation.generators.text_requests import Ask, Send, all_answers, asking, continued, settings_of
@@ -24,6 +25,9 @@ from fedtext.models.served import Servers, interleaved, load_adapter
 from fedtext.params import reading
 from fedtext.params.generation import Sampler
 from fedtext.system.finished_pieces import finished_pieces
+
+if TYPE_CHECKING:
+    from openai import OpenAI
 
 ALL_TOKENS = -1  # of top_k: no limit
 
@@ -74,15 +78,16 @@ class ServedGenerator(LocalWeights):
         with reading.without_recording():  # what names the pieces shapes no text
             finished = finished_pieces(self.identity, prompts, framing, responses, own, seed)
         endpoints = self._servers.endpoints(self.source)
-        raw = all_answers(
-            prompts,
-            self._ask(endpoints, self._placed(), framing, own),
-            responses=responses,
-            seed=seed,
-            at_once=sum(endpoint.concurrency for endpoint in endpoints),
-            finished=finished,
-            label=label,
-        )
+        with self._asking(endpoints, framing, own) as ask:
+            raw = all_answers(
+                prompts,
+                ask,
+                responses=responses,
+                seed=seed,
+                at_once=sum(endpoint.concurrency for endpoint in endpoints),
+                finished=finished,
+                label=label,
+            )
         return [[words + text for text in texts] for words, texts in zip(begun, raw, strict=True)]
 
     @property
@@ -90,37 +95,42 @@ class ServedGenerator(LocalWeights):
         assert self.servers is not None
         return self.servers
 
-    def _placed(self) -> tuple[str, str] | None:
-        """Return name and path of the adapter in the servers' folder; None without an adapter."""
-        return None if self.adapter is None else self._servers.place(self.adapter)
-
-    def _ask(
-        self, endpoints: Sequence[Endpoint], placed: tuple[str, str] | None, framing: Framing, sampler: Sampler
-    ) -> Ask[list[int]]:
-        """Return the function that asks whichever server is free."""
-        asks = {one: asking(one, sampler, _send(one, placed), _settings(one, framing, sampler)) for one in endpoints}
-        free = Queue[Endpoint]()
-        for endpoint in interleaved(endpoints):
-            free.put(endpoint)
-
-        def ask(prompt: list[int], count: int, seed: int) -> list[str]:
-            server = free.get()
-            try:
-                return asks[server](prompt, count, seed)
-            finally:
-                free.put(server)
-
-        return ask
+    @contextmanager
+    def _asking(self, endpoints: Sequence[Endpoint], framing: Framing, sampler: Sampler) -> Iterator[Ask[list[int]]]:
+        """Yield the function that asks whichever server is free; its connections are closed afterwards."""
+        placed = None if self.adapter is None else self._servers.place(self.adapter)
+        with ExitStack() as stack:
+            clients = {one: stack.enter_context(one.client()) for one in endpoints}
+            asks = {
+                one: asking(one, sampler, _send(one, client, placed), _settings(one, framing, sampler))
+                for one, client in clients.items()
+            }
+            yield _of_free_ones(asks)
 
 
-def _send(endpoint: Endpoint, placed: tuple[str, str] | None) -> Send[list[int]]:
+def _of_free_ones(asks: Mapping[Endpoint, Ask[list[int]]]) -> Ask[list[int]]:
+    """Return the function that asks a server with fewer requests under way than it takes at once."""
+    free = Queue[Endpoint]()
+    for endpoint in interleaved(list(asks)):
+        free.put(endpoint)
+
+    def ask(prompt: list[int], count: int, seed: int) -> list[str]:
+        server = free.get()
+        try:
+            return asks[server](prompt, count, seed)
+        finally:
+            free.put(server)
+
+    return ask
+
+
+def _send(endpoint: Endpoint, client: OpenAI, placed: tuple[str, str] | None) -> Send[list[int]]:
     """Return the function that sends one request to a server, which has loaded the adapter by then.
 
     A server that was started again has lost the adapter, and is given it once more.
     """
     import openai
 
-    client = endpoint.client()
     model = _Once(lambda: endpoint.model if placed is None else load_adapter(endpoint, *placed).model)
 
     def send(prompt: list[int], settings: dict[str, Any]) -> list[str]:
