@@ -91,7 +91,7 @@ class Vllm(Served):
                 return 404, {}, _refused(f"No adapter found for {told}", 404)
             rank = json.loads((path / "adapter_config.json").read_bytes())["r"]
             if rank > self.largest_rank:
-                return 400, {}, _refused(f"LoRA rank {rank} is greater than max_lora_rank {self.largest_rank}.", 400)
+                return 500, {}, _refused(f"LoRA rank {rank} is greater than max_lora_rank {self.largest_rank}.", 500)
             self.adapters[name] = path
             self.loaded.append(name)
         return 200, {}, f"Success: LoRA adapter '{name}' added successfully."
