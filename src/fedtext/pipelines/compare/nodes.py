@@ -1,7 +1,7 @@
 """Comparison nodes: one run each, then tables, figures and verdicts from the runs' results."""
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from fedtext.privacy.composition import compose_runs
 from fedtext.reporting import figures_comparison as figures
 from fedtext.reporting.comparison import Run, compare_runs, measured_costs, privacy_cost_sentence
 from fedtext.reporting.comparison_text import render_markdown, render_page, table1_csv, table2_csv
+from fedtext.system.engine import current
 from fedtext.system.errors import InputError
 from fedtext.system.refusal import refusal_of
 
@@ -37,25 +38,39 @@ def entry_checker(known: Collection[str]) -> Callable[[Compare, Claims], bool]:
     return check_entries
 
 
-def entry_runner(child: ChildRun) -> Callable[..., tuple[dict[str, Any], dict[str, Any], bool]]:
-    """Create the node that makes or completes one run and reads its results; `before` are the earlier runs."""
+def entries_runner(lanes: Sequence[Sequence[ChildRun]]) -> Callable[..., tuple[Any, ...]]:
+    """Create the node that makes or completes runs and reads their results.
 
-    def run_and_collect(*before: bool | dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], bool]:
-        run(child)
-        named = {"entry": child.name, "algorithm": child.entry.algorithm, "seed": child.seed}
-        card, privacy, drawn = (_json(child.data_root / path) for path in child.left)
-        result = {
-            **named,
-            "params": child.entry.params,
-            "card": card,
-            "privacy": privacy,
-            "released": release_receipts(child, privacy),
-            SETS_MAP: drawn,
-        }
-        timed = {**named, "units": card["protection"]["units"], "cost": card["cost"][0]}
-        return result, {**timed, **node_seconds(child, privacy)}, True
+    The runs of a lane share a data root, so one follows the other; the engine has lanes side by side. The node returns
+    the results, then the seconds, then True; `before` are the earlier runs.
+    """
+
+    def run_and_collect(*before: bool) -> tuple[Any, ...]:
+        found = [one for lane in current().map(_run_lane, lanes) for one in lane]
+        return *(result for result, _ in found), *(seconds for _, seconds in found), True
 
     return run_and_collect
+
+
+def _run_lane(lane: Sequence[ChildRun]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Make or complete runs one after the other; return the result and the seconds of each."""
+    return [_run_and_read(child) for child in lane]
+
+
+def _run_and_read(child: ChildRun) -> tuple[dict[str, Any], dict[str, Any]]:
+    run(child)
+    named = {"entry": child.name, "algorithm": child.entry.algorithm, "seed": child.seed}
+    card, privacy, drawn = (_json(child.data_root / path) for path in child.left)
+    result = {
+        **named,
+        "params": child.entry.params,
+        "card": card,
+        "privacy": privacy,
+        "released": release_receipts(child, privacy),
+        SETS_MAP: drawn,
+    }
+    timed = {**named, "units": card["protection"]["units"], "cost": card["cost"][0]}
+    return result, {**timed, **node_seconds(child, privacy)}
 
 
 def tabulate(claims: Claims, privacy: Privacy, *results: dict[str, Any]) -> tuple[dict[str, Any], str, str]:

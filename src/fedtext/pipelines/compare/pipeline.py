@@ -1,7 +1,7 @@
 """compare: every entry with every seed as a run of its own, then tables, figures and verdicts over all of them.
 
-Nothing private is read here. A run's node runs again every time, since only the run's own records show what is left to
-do. Its outputs are saved, so that everything after it is rebuilt only where a result changed.
+Nothing private is read here. The nodes of the runs run again every time, since only a run's own records show what is
+left to do. Their outputs are saved, so that everything after them is rebuilt only where a result changed.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -167,17 +167,29 @@ def _ledgers(job: Pipeline, placed: Placing) -> dict[str, Path]:
 
 
 def _runs(children: list[ChildRun], *, ready: str) -> list[Node]:
-    """Create one node a run, each after the one before it: they share files, and the machine has one set of cores."""
-    done = [ready, *(_dataset(child, "result") for child in children)]
-    return [
-        COMPARE.node(
-            nodes.entry_runner(child),
-            list(dict.fromkeys([ready, before])),
-            [_dataset(child, kind) for kind in ("result", "seconds", "asked")],
-            name=f"run_{child.name}_seed_{child.seed}",
-        )
-        for child, before in zip(children, done, strict=False)
-    ]
+    """Create a node for the runs of the seeds' shared data roots, and then one for those that start from their files.
+
+    Each has a lane a data root. Lanes are side by side where the engine has workers, and else one after the other.
+    """
+    nodes_made = []
+    for name, wave in (("shared", _lanes(children, started=False)), ("variants", _lanes(children, started=True))):
+        if not wave:
+            continue
+        own = [child for lane in wave for child in lane]
+        kinds = [_dataset(child, kind) for kind in ("result", "seconds") for child in own]
+        asked = COMPARE(f"{name}.runs.asked")
+        nodes_made.append(COMPARE.node(nodes.entries_runner(wave), ready, [*kinds, asked], name=f"run_{name}"))
+        ready = asked
+    return nodes_made
+
+
+def _lanes(children: list[ChildRun], *, started: bool) -> list[list[ChildRun]]:
+    """Return the runs by data root: those that start from another one's files, or those that do not."""
+    lanes: dict[Path, list[ChildRun]] = {}
+    for child in children:
+        if (child.start_from is not None) == started:
+            lanes.setdefault(child.data_root, []).append(child)
+    return list(lanes.values())
 
 
 def _dataset(child: ChildRun, kind: str) -> str:
