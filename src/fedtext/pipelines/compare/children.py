@@ -48,7 +48,16 @@ def end_with_parent() -> None:
 # The same split and public text throughout: the seeds show what the algorithms vary, and results pair.
 FIXED_SEEDS = ("partition", "described")
 ALONE = {"name": "in_process", "workers": None, "address": None}  # the engine of a run that an engine may have started
-NOT_LINKED = ("lock", LOG_FILE, "mlflow.db", "mlflow.db-journal", "mlartifacts", f"{PARTIAL}*", f"{REPLACED}*")
+NOT_LINKED = (
+    "lock",
+    "lock_holder.json",
+    LOG_FILE,
+    "mlflow.db",
+    "mlflow.db-journal",
+    "mlartifacts",
+    f"{PARTIAL}*",
+    f"{REPLACED}*",
+)
 
 
 class ResultPaths(NamedTuple):

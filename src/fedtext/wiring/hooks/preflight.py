@@ -24,6 +24,7 @@ from fedtext.privacy.budget_guard import current
 from fedtext.privacy.tags import Tag
 from fedtext.system.errors import FedtextError, InputError, MissingFileError, UnreadableFileError, did_you_mean
 from fedtext.system.file_limit import validate_file_size_limit
+from fedtext.system.mounts import mount_of
 from fedtext.system.refusal import RunRefusedError, one_or_all, unknown_parameter
 from fedtext.wiring.account import NodeBudgetGuard
 from fedtext.wiring.conf_files import value_at
@@ -257,6 +258,23 @@ def make_data_root(data_root: Path) -> None:
         )
 
 
+def check_mount(data_root: Path, table: str | None = None) -> None:
+    """Check that the file system of the data root keeps two runs apart; `table` is the system's table of mounts.
+
+    Raises:
+        RunRefusedError: it does not.
+    """
+    mount = mount_of(data_root, table)
+    if mount is not None and (fault := mount.fault) is not None:
+        raise RunRefusedError(
+            f"data_root {data_root} lies on {mount.point} ({mount.kind}), which {fault}, and two runs could spend one "
+            "budget twice: choose a directory on a local disk, on NFS 4 or on Lustre mounted with flock",
+            code="file-system-without-locks",
+            parameter="data_root",
+            value=str(data_root),
+        )
+
+
 def check_data_root(data_root: Path) -> None:
     """Check that the data root is a directory (made if need be) that can be written to, on a disk with some room.
 
@@ -264,6 +282,7 @@ def check_data_root(data_root: Path) -> None:
         RunRefusedError: it is not.
     """
     make_data_root(data_root)
+    check_mount(data_root)
     free = shutil.disk_usage(data_root).free
     if free < SMALLEST_FREE:
         raise RunRefusedError(
