@@ -24,7 +24,7 @@ JOBS: dict[str, tuple[bool, dict[str, object]]] = {
         {"flexible__labels": "class function method module property", "corpus__code_columns": "kind"},
     ),
     "pe": (False, {}),
-    "zero_shot": (False, {}),
+    "zero_shot": (False, {"task__labels": "asyncio email unittest"}),
 }
 
 

@@ -34,7 +34,7 @@ def test_a_lock_names_host_process_and_start(tmp_path: Path) -> None:
         assert holder_of(tmp_path / "lock") == own
         assert (own.host, own.process) == (platform.node(), os.getpid())
         assert str(own) == f"process {os.getpid()} on {platform.node()}, since {own.since}"
-        with refuses("locked"), holding(tmp_path / "lock"):
+        with refuses("locked-by-another"), holding(tmp_path / "lock"):
             pass
     with holding(tmp_path / "lock") as again:
         assert again.token != own.token

@@ -71,7 +71,7 @@ def holding(file: Path) -> Iterator[Holder]:
     except LockHeldError:
         who = holder_of(file)
         raise LockHeldError(
-            f"{file} is locked by {who or 'another process'}: wait for it", code="locked", value=str(file)
+            f"{file} is locked by {who or 'another process'}: wait for it", code="locked-by-another", value=str(file)
         ) from None
     with lock:
         own = Holder(

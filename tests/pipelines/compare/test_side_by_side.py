@@ -11,8 +11,8 @@ import pytest
 from fedtext.params.compare import Entry
 from fedtext.pipelines.compare import children
 from fedtext.pipelines.compare.children import ChildRun
-from fedtext.pipelines.compare.nodes import entries_runner
-from fedtext.pipelines.compare.pipeline import _lanes, _runs
+from fedtext.pipelines.compare.nodes import entries_runner, lanes_of
+from fedtext.pipelines.compare.pipeline import _runs
 from fedtext.system.engine import computing_on, over_processes
 
 # Stands before the installed Kedro: a run is started in its project. It waits until a second one is under way.
@@ -57,9 +57,9 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_data_roots_are_side_by_side_and_results_come_in_their_order(project: Path) -> None:
-    lanes = [[planned(project, "popri", 1)], [planned(project, "popri", 2)]]
+    runs = [planned(project, "popri", seed) for seed in (1, 2)]
     with over_processes(2) as engine, computing_on(engine):
-        one, two, *seconds, done = entries_runner(lanes)(True)
+        one, two, *seconds, done = entries_runner(runs)(True)
     assert done
     assert [(one["entry"], one["seed"]), (two["entry"], two["seed"])] == [("popri", 1), ("popri", 2)]
     assert [timed["units"] for timed in seconds] == [2, 2], "each saw the other under way"
@@ -70,8 +70,7 @@ def test_runs_of_one_data_root_follow_each_other_and_variants_come_last(tmp_path
     shared = [planned(tmp_path, name, seed) for seed in (1, 2) for name in ("popri", "pe")]
     variants = [planned(tmp_path, "rank", seed, popri={"rejected_rank": 7}) for seed in (1, 2)]
     mixed = [*shared[:2], variants[0], *shared[2:], variants[1]]
-    assert _lanes(mixed, started=False) == [shared[:2], shared[2:]]
-    assert _lanes(mixed, started=True) == [[variants[0]], [variants[1]]]
+    assert lanes_of(mixed) == [shared[:2], [variants[0]], shared[2:], [variants[1]]]
     first, second = _runs(mixed, ready="compare.checked")
     assert first.inputs == ["compare.checked"]
     assert second.inputs == [first.outputs[-1]]

@@ -1,7 +1,8 @@
 """Comparison nodes: one run each, then tables, figures and verdicts from the runs' results."""
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,18 +39,29 @@ def entry_checker(known: Collection[str]) -> Callable[[Compare, Claims], bool]:
     return check_entries
 
 
-def entries_runner(lanes: Sequence[Sequence[ChildRun]]) -> Callable[..., tuple[Any, ...]]:
+def entries_runner(children: Sequence[ChildRun]) -> Callable[..., tuple[Any, ...]]:
     """Create the node that makes or completes runs and reads their results.
 
-    The runs of a lane share a data root, so one follows the other; the engine has lanes side by side. The node returns
-    the results, then the seconds, then True; `before` are the earlier runs.
+    Runs that share a data root follow each other, a lane; the engine has lanes side by side. The node returns the
+    results in the order of the lanes (`lanes_of`), then the seconds, then True. Each run is an argument of its own,
+    which the guard looks at by itself (`fedtext.wiring.guard.bound`).
     """
+    return partial(_run_and_collect, *children)
 
-    def run_and_collect(*before: bool) -> tuple[Any, ...]:
-        found = [one for lane in current().map(_run_lane, lanes) for one in lane]
-        return *(result for result, _ in found), *(seconds for _, seconds in found), True
 
-    return run_and_collect
+def lanes_of(children: Iterable[ChildRun]) -> list[list[ChildRun]]:
+    """Return the runs by data root, in the order in which the first of each comes."""
+    lanes: dict[Path, list[ChildRun]] = {}
+    for child in children:
+        lanes.setdefault(child.data_root, []).append(child)
+    return list(lanes.values())
+
+
+def _run_and_collect(*given: ChildRun | bool) -> tuple[Any, ...]:
+    """Make or complete the runs among `given`; the rest says that the earlier ones are made."""
+    lanes = lanes_of(one for one in given if isinstance(one, ChildRun))
+    found = [one for lane in current().map(_run_lane, lanes) for one in lane]
+    return *(result for result, _ in found), *(seconds for _, seconds in found), True
 
 
 def _run_lane(lane: Sequence[ChildRun]) -> list[tuple[dict[str, Any], dict[str, Any]]]:

@@ -171,25 +171,19 @@ def _runs(children: list[ChildRun], *, ready: str) -> list[Node]:
 
     Each has a lane a data root. Lanes are side by side where the engine has workers, and else one after the other.
     """
-    nodes_made = []
-    for name, wave in (("shared", _lanes(children, started=False)), ("variants", _lanes(children, started=True))):
-        if not wave:
-            continue
-        own = [child for lane in wave for child in lane]
-        kinds = [_dataset(child, kind) for kind in ("result", "seconds") for child in own]
-        asked = COMPARE(f"{name}.runs.asked")
-        nodes_made.append(COMPARE.node(nodes.entries_runner(wave), ready, [*kinds, asked], name=f"run_{name}"))
-        ready = asked
-    return nodes_made
-
-
-def _lanes(children: list[ChildRun], *, started: bool) -> list[list[ChildRun]]:
-    """Return the runs by data root: those that start from another one's files, or those that do not."""
-    lanes: dict[Path, list[ChildRun]] = {}
-    for child in children:
-        if (child.start_from is not None) == started:
-            lanes.setdefault(child.data_root, []).append(child)
-    return list(lanes.values())
+    waves = {
+        "shared": [child for child in children if child.start_from is None],
+        "variants": [child for child in children if child.start_from is not None],
+    }
+    made = []
+    for name, wave in waves.items():
+        if wave:
+            own = [child for lane in nodes.lanes_of(wave) for child in lane]
+            kinds = [_dataset(child, kind) for kind in ("result", "seconds") for child in own]
+            asked = COMPARE(f"{name}.runs.asked")
+            made.append(COMPARE.node(nodes.entries_runner(own), ready, [*kinds, asked], name=f"run_{name}"))
+            ready = asked
+    return made
 
 
 def _dataset(child: ChildRun, kind: str) -> str:
