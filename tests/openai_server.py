@@ -50,6 +50,7 @@ class Served:
         key: The key that it requires, None for none.
         faults: Responses to the next requests for text, one each: status, and headers.
         delay: Seconds before an answer.
+        together: Requests that must be under way before the first is answered, within a minute.
         drip: Seconds before each byte of an answer, of its headers too.
         most: Most responses that it returns to a request.
         refuses_several: Whether a request for more than one response is an error.
@@ -64,6 +65,7 @@ class Served:
     key: str | None = None
     faults: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     delay: float = 0.0
+    together: int = 0
     drip: float = 0.0
     most: int = 100
     refuses_several: bool = False
@@ -77,7 +79,16 @@ class Served:
     busy: int = 0
     lock: Lock = field(default_factory=Lock)
 
-    def answer(self, route: str, body: dict[str, Any], key: str) -> tuple[int, dict[str, str], dict[str, Any]]:
+    def listed(self) -> list[dict[str, Any]]:
+        """Return its list of models."""
+        told = {"object": "model", "created": int(time.time()), "owned_by": "us"}
+        return [{"id": name, **told, "root": f"/weights/{name}"} for name in self.models]
+
+    def shown(self, route: str) -> dict[str, Any] | None:
+        """Return the content of a page beside the list of models; None if there is none."""
+        return None
+
+    def answer(self, route: str, body: dict[str, Any], key: str) -> tuple[int, dict[str, str], Any]:
         """Return status, headers and content for one request for text."""
         with self.lock:
             self.asked.append((route, body, key))
@@ -112,6 +123,10 @@ def _error(message: str, code: str) -> dict[str, Any]:
     return {"error": {"message": message, "type": "error", "code": code}}
 
 
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 1024  # connections that wait to be taken
+
+
 @contextmanager
 def serving(served: Served) -> Iterator[Served]:
     """Serve at `served.url` until the block ends."""
@@ -122,15 +137,12 @@ def serving(served: Served) -> Iterator[Served]:
         def do_GET(self) -> None:
             if not self._allowed():
                 return
-            listed = [
-                {"id": name, "object": "model", "created": int(time.time()), "owned_by": "us"} for name in served.models
-            ]
             if self.path == "/v1/models" and served.raw_models:
                 self._send_bytes(200, {"Content-Type": served.raw_models[0]}, served.raw_models[1])
             elif self.path == "/v1/models":
-                self._send(
-                    200, {}, {"object": "list", "data": [{**one, "root": f"/weights/{one['id']}"} for one in listed]}
-                )
+                self._send(200, {}, {"object": "list", "data": served.listed()})
+            elif (shown := served.shown(self.path)) is not None:
+                self._send(200, {}, shown)
             else:
                 self._send(404, {}, _error("no such route", "not_found"))
 
@@ -142,6 +154,9 @@ def serving(served: Served) -> Iterator[Served]:
                 served.busy += 1
                 served.busiest = max(served.busiest, served.busy)
             time.sleep(served.delay)
+            until = time.monotonic() + 60
+            while served.busiest < served.together and time.monotonic() < until:
+                time.sleep(0.05)
             with served.lock:
                 served.busy -= 1
             status, headers, content = served.answer(self.path, body, self._key())
@@ -160,8 +175,11 @@ def serving(served: Served) -> Iterator[Served]:
             self._send(401, {}, _error(f"Incorrect API key provided: {self._key()}", "invalid_api_key"))
             return False
 
-        def _send(self, status: int, headers: dict[str, str], content: dict[str, Any]) -> None:
-            self._send_bytes(status, {**headers, "Content-Type": "application/json"}, json.dumps(content).encode())
+        def _send(self, status: int, headers: dict[str, str], content: dict[str, Any] | str) -> None:
+            if isinstance(content, str):
+                self._send_bytes(status, {**headers, "Content-Type": "text/plain"}, content.encode())
+            else:
+                self._send_bytes(status, {**headers, "Content-Type": "application/json"}, json.dumps(content).encode())
 
         def _send_bytes(self, status: int, headers: dict[str, str], told: bytes) -> None:
             try:
@@ -186,7 +204,7 @@ def serving(served: Served) -> Iterator[Served]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = _Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     thread = Thread(target=server.serve_forever)
     thread.start()

@@ -10,6 +10,8 @@ import json
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import copy
 from typing import Any
 
@@ -139,13 +141,37 @@ def print_plan(
     from fedtext.wiring.hooks.preflight import check_names
     from fedtext.wiring.planning import paces_of
 
-    try:
+    with _one_sentence():
         loader = loader_for(env, params, conf_source)
         check_pipelines(names := list(pipelines) or ["__default__"])
         check_names(params)
         paces = paces_of(loader, measures=True)
         for plan in (plan for name in names for plan in plans_of(name, loader, paces)):
             click.echo(plan_page(plan))
+
+
+def _export_command() -> click.Command:
+    """Return `kedro export`, which takes the options of `kedro run` that decide where its data root is."""
+    options = [option for option in run.params if option.name in ("env", "params", "conf_source")]
+    to = click.Option(["--to"], required=True, help="A folder, or an address as s3://BUCKET/FOLDER.")
+    described = str(export.__doc__).partition("\n")[0]
+    return click.Command("export", params=[to, *options], callback=export, help=described)
+
+
+def export(to: str, env: str | None, params: dict[str, Any], conf_source: str | None, **_: Any) -> None:
+    """Copy the model outputs and reports of a data root to a folder, or to an address that fsspec knows."""
+    from fedtext.wiring.exporting import export_results
+
+    with _one_sentence():
+        number = export_results(loader_for(env, params, conf_source).data_root, to)
+        click.echo(f"{number} files exported")
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    """Raise an error that a user may meet as a refusal, whose sentence alone is shown."""
+    try:
+        yield
     except Exception as error:
         if isinstance(error, RunRefusedError) or (refusal := explanation(error, active_data_root())) is None:
             raise
@@ -155,7 +181,8 @@ def print_plan(
 
 
 mlflow = MlflowCommands(help="MLflow's records of runs.", commands={"ui": ui})
-cli = click.Group(name=PACKAGE, commands={"run": run, "plan": _plan_command(), "mlflow": mlflow})
+COMMANDS = {"run": run, "plan": _plan_command(), "export": _export_command(), "mlflow": mlflow}
+cli = click.Group(name=PACKAGE, commands=COMMANDS)
 
 
 class BeforeViz:

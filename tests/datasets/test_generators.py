@@ -5,30 +5,35 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from kedro.io import DataCatalog
+from kedro.io import DataCatalog, DatasetError
 from kedro.pipeline import Pipeline, node
 from safetensors.torch import save
 
 from fedtext.datasets.generators import GeneratorDataset, NamedGeneratorDataset, TokenizerDataset
 from fedtext.generation.generators.endpoint import EndpointGenerator
 from fedtext.generation.generators.local import LocalGenerator
+from fedtext.generation.generators.served import ServedGenerator
+from fedtext.models import served
 from fedtext.models.endpoint import EndpointError, _described
-from fedtext.models.generator import Generator, TrainableGenerator
+from fedtext.models.generator import Generator, GuidedGenerator, TrainableGenerator
 from fedtext.models.language_model import LanguageModel, bundled
 from fedtext.params.popri import Popri
 from fedtext.resuming.decision import settings
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.hooks.preflight import check_inputs, check_trained
+from fedtext.wiring.hooks.generators import check_adapters, check_guided, check_trained
+from fedtext.wiring.hooks.preflight import check_inputs
 from tests.openai_server import Served, serving
 from tests.parameters import conf_base
 from tests.refusals import refuses
+from tests.vllm_server import Vllm
 
 FAR = "endpoint:tiny@http://127.0.0.1:9/v1"
 
 
 @pytest.fixture(autouse=True)
 def _fresh() -> None:
-    _described.cache_clear()
+    for told_once in (_described, served._with_own_name, served._version):
+        told_once.cache_clear()
 
 
 def copied(directory: Path, *, weights: bytes) -> Path:
@@ -177,3 +182,77 @@ def test_a_server_that_is_not_there_is_told_before_a_run() -> None:
         )
     with pytest.raises(EndpointError):
         GeneratorDataset(source=FAR).identity()
+
+
+def guide(generator: GuidedGenerator, popri: int) -> int:
+    return 1
+
+
+def served_by(*urls: str, **told: object) -> GeneratorDataset:
+    return GeneratorDataset(source=f"served:bundled:generator@{'+'.join(urls)}", served={"adapters": "/a", **told})
+
+
+def test_a_served_generator_is_its_weights_but_for_who_writes() -> None:
+    with serving(Vllm()) as one, serving(Vllm(version="0.33.0")) as two:
+        dataset = served_by(one.url, two.url, concurrency=7, seen_as=None)
+        assert dataset.exists()
+        generator = dataset.load()
+        assert isinstance(generator, ServedGenerator)
+        assert generator.source == "bundled:generator"
+        assert generator.servers is not None
+        assert generator.servers.base_urls == (one.url, two.url)
+        assert (generator.servers.concurrency, generator.servers.adapters) == (7, Path("/a"))
+        local = GeneratorDataset(source="bundled:generator")
+        assert dataset.identity() == local.identity()
+        assert dataset.context == local.context
+        assert (dataset.is_server, dataset.training_fault, local.is_server) == (True, None, False)
+        assert settings(dataset)["served"] == "['0.32.0', '0.33.0']"
+        assert settings(served_by(two.url, one.url)) == settings(dataset) != settings(served_by(one.url))
+        cuts = TokenizerDataset(generator=f"served:bundled:generator@{one.url}")
+        assert cuts.identity() == TokenizerDataset(generator="bundled:generator").identity()
+
+
+def test_a_served_generator_is_checked_before_a_run() -> None:
+    with refuses("no-adapters-folder"):
+        GeneratorDataset(source=FAR.replace("endpoint:tiny", "served:bundled:generator")).load()
+    with serving(Vllm(tokenizer="smollm2")) as other, pytest.raises(DatasetError, match="another tokenizer"):
+        served_by(other.url).exists()
+    with pytest.raises(DatasetError, match="cannot be reached"):
+        served_by("http://127.0.0.1:9/v1", attempts=1).exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "weights", "urls"),
+    [
+        ("served:smollm2@http://h:8000/v1", "smollm2", ("http://h:8000/v1",)),
+        ("served:o/m@REV@https://h/v1+http://g:1/v1", "o/m@REV", ("https://h/v1", "http://g:1/v1")),
+        ("served:/models/a@b@http://h/v1", "/models/a@b", ("http://h/v1",)),
+    ],
+)
+def test_a_served_source_names_weights_and_addresses(source: str, weights: str, urls: tuple[str, ...]) -> None:
+    assert served.split_source(source) == (weights, urls)
+    assert served.weights_of(source) == weights
+
+
+@pytest.mark.parametrize("source", ["served:smollm2", "served:@http://h/v1", "served:smollm2@ftp://u:secret@h/v1"])
+def test_a_source_that_names_no_server_is_refused_without_showing_a_secret(source: str) -> None:
+    with refuses("not-served") as refused:
+        GeneratorDataset(source=source)
+    assert "secret" not in str(refused.value)
+
+
+def test_words_are_guided_and_all_weights_trained_only_where_texts_are_written_here() -> None:
+    catalog = DataCatalog(
+        {"far": served_by("http://127.0.0.1:9/v1"), "near": GeneratorDataset(source="bundled:generator")}
+    )
+
+    def graph(name: str) -> Pipeline:
+        return Pipeline([node(guide, [name, "params:flexible"], "x", name="guide")])
+
+    with refuses("generator-not-guided", parameter="popri.word_guidance"):
+        check_guided(graph("far"), catalog)
+    check_guided(graph("near"), catalog)
+    with refuses("served-without-adapter", parameter="flexible.lora"):
+        check_adapters(graph("far"), catalog, {"flexible": {"lora": None}})
+    check_adapters(graph("far"), catalog, {"flexible": {"lora": {"rank": 4}}})
+    check_adapters(graph("near"), catalog, {"flexible": {"lora": None}})

@@ -15,7 +15,7 @@ from fedtext.datasets.files import PlotlyDataset
 from fedtext.params.compare import Claims, Compare, Entry
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare import children, nodes
-from fedtext.pipelines.compare.nodes import entry_checker, entry_runner
+from fedtext.pipelines.compare.nodes import entries_runner, entry_checker
 from fedtext.pipelines.compare.pipeline import FIGURES
 from fedtext.privacy.history import HISTORY_ROOT, History, release_history
 from fedtext.privacy.ledger import Ledger, Release
@@ -145,7 +145,7 @@ def commands(monkeypatch: pytest.MonkeyPatch, around: list[str]) -> list[list[st
 
 
 def test_a_run_hands_over_its_reports_and_seconds_by_side(tmp_path: Path, commands: list[list[str]]) -> None:
-    result, seconds, asked = entry_runner(planned(tmp_path))(True)
+    result, seconds, asked = entries_runner([planned(tmp_path)])(True)
     assert asked
     assert commands[0][:6] == [sys.executable, "-m", "kedro", "run", "--pipelines", "popri"]
     assert commands[0][-4:] == ["--conf-source", "/conf", "--env", "tiny"]
@@ -192,8 +192,8 @@ def test_all_runs_of_a_comparison_share_the_budget_of_its_data_root(
 ) -> None:
     """And so do those of a comparison that another run started."""
     child = planned(tmp_path / "comparison")
-    entry_runner(child)(True)
-    entry_runner(planned(tmp_path / "comparison", "rank_7", RANK_7))(True)
+    entries_runner([child])(True)
+    entries_runner([planned(tmp_path / "comparison", "rank_7", RANK_7)])(True)
     assert around == [str(tmp_path)] * 2
 
 
@@ -201,12 +201,12 @@ def test_a_comparison_that_a_run_started_passes_on_whose_budget_it_is(
     tmp_path: Path, commands: list[list[str]], around: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(HISTORY_ROOT, "/of the run that started it")
-    entry_runner(planned(tmp_path / "comparison"))(True)
+    entries_runner([planned(tmp_path / "comparison")])(True)
     assert around == ["/of the run that started it"]
 
 
 def test_a_variant_s_data_root_is_linked_once_and_whole(tmp_path: Path, commands: list[list[str]]) -> None:
-    entry_runner(planned(tmp_path))(True)
+    entries_runner([planned(tmp_path)])(True)
     (tmp_path / "seed_3" / "mlflow.db").write_text("records")
     (tmp_path / "seed_3" / ".fedtext" / LOG_FILE).write_text("what it said")  # a log grows: it would be both's
     killed = tmp_path / "seed_3" / "03_primary"
@@ -214,7 +214,7 @@ def test_a_variant_s_data_root_is_linked_once_and_whole(tmp_path: Path, commands
         leftover.parent.mkdir(parents=True, exist_ok=True)
         leftover.write_text("half")
     variant = planned(tmp_path, "rank_7", RANK_7)
-    entry_runner(variant)(True)
+    entries_runner([variant])(True)
     shared = tmp_path / "seed_3" / ".fedtext" / "releases.jsonl"
     assert (variant.data_root / ".fedtext" / "releases.jsonl").samefile(shared)
     assert not (variant.data_root / "mlflow.db").exists()
@@ -222,7 +222,7 @@ def test_a_variant_s_data_root_is_linked_once_and_whole(tmp_path: Path, commands
     assert not list(tmp_path.glob(".partial*"))
     assert not list((variant.data_root / "03_primary").iterdir()), "what killed writes left stays where it is"
     (variant.data_root / "kept").write_text("")
-    entry_runner(variant)(True)
+    entries_runner([variant])(True)
     assert (variant.data_root / "kept").exists(), "a data root that is there is not linked again"
     History(variant.data_root).add(spent(release(name="of the variant"), "v"))
     assert len(release_history(tmp_path / "seed_3")) == 4, "the linked history is not written through the link"
@@ -234,7 +234,7 @@ def test_a_failed_run_stops_the_comparison_and_says_how_to_repeat_it(
 ) -> None:
     monkeypatch.setattr(children.subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 1))
     with refuses("child-failed", value="popri"):
-        entry_runner(planned(tmp_path))(True)
+        entries_runner([planned(tmp_path)])(True)
 
 
 def test_an_algorithm_that_is_not_there_is_refused_before_any_run() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,22 @@ def test_models_without_files_are_planned_and_what_does_not_fit_names_a_paramete
 def test_a_trained_model_is_as_large_as_it_is() -> None:
     plan = planned("dp_fedavg", **DECLARED)
     assert plan.ledgers[0].signals[0].numbers == sizes_of(architecture_of("bundled:on_device")).weights
+
+
+def test_texts_that_servers_write_take_nothing_here_and_training_does() -> None:
+    """No server is asked, and the weights that are trained are planned as if they wrote here."""
+    here, there = (
+        {step.node: step for step in planned("popri", models={"generator": source}, **DECLARED).steps}
+        for source in ("smollm2", "served:smollm2@http://127.0.0.1:9/v1")
+    )
+    for name, step in there.items():
+        if step.texts and "generate" in name:
+            assert (step.served, step.memory, step.seconds) == (step.texts, 0, 0.0)
+            assert here[name].served == 0
+            assert here[name].memory > 0
+    trained = "popri.train_policy"
+    assert there[trained].memory == here[trained].memory > 0
+    assert math.isnan(there[trained].seconds), "it is trained here, where nothing was measured"
 
 
 @pytest.mark.parametrize("job", ["wasp", "zero_shot", "pe_sft", "dp_sgd_generation", "dpprefsyn"])

@@ -22,6 +22,7 @@ from fedtext.params.corpus import DOCSTRING_COLUMNS, Corpus
 from fedtext.params.task import joined
 from fedtext.seeding import stream
 from fedtext.system.errors import InputError, MissingFileError
+from fedtext.system.remote_files import local_path
 
 
 def docstring_records(docstrings: list[Docstring], code_columns: Sequence[str] = ()) -> pd.DataFrame:
@@ -113,7 +114,7 @@ def explanation_of(name: str) -> str:
 
 
 def _named(corpus: Corpus) -> list[str]:
-    path = Path(str(corpus.public_path)).expanduser()
+    path = Path(local_path(str(corpus.public_path), "corpus.public_path")).expanduser()
     if not path.name.endswith(ALPACA):
         return list(read_public_table(corpus)["text"])
     if not path.is_file():

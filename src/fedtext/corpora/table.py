@@ -35,6 +35,7 @@ from fedtext.params.corpus import ClientIds, Corpus
 from fedtext.params.task import BETWEEN_PARTS, joined
 from fedtext.system.errors import InputError, MissingFileError
 from fedtext.system.missing import is_blank, missing
+from fedtext.system.remote_files import is_address, local_path, shown
 
 COPIED = 0.2  # share of public texts that may stand in the private table by chance: short answers, boilerplate
 FEWEST = 10  # different texts of a private table
@@ -130,7 +131,7 @@ def read_public_table(params: Corpus) -> pd.DataFrame:
     one.
 
     Raises:
-        FileNotFoundError: There is no such file.
+        OSError: There is no such file, or none can be fetched from that address.
         ValueError: None is named, or as for `read_table`, of these columns.
     """
     if params.public_path is None:
@@ -139,7 +140,7 @@ def read_public_table(params: Corpus) -> pd.DataFrame:
             code="public-table-not-set",
             parameter="corpus.public_path",
         )
-    path = existing_table(params.public_path, "corpus.public_path")
+    path = existing_table(local_path(params.public_path, "corpus.public_path"), "corpus.public_path")
     names = column_names(path)
     label = params.label_column if params.label_column in names else USUAL["label_column"]
     codes = params.code_columns if set(params.code_columns) <= set(names) else ()
@@ -202,6 +203,12 @@ def existing_table(name: str, asked_by: str) -> Path:
         FileNotFoundError: There is no such file.
         ValueError: It is of another kind, or empty.
     """
+    if is_address(name):
+        raise InputError(
+            f"{asked_by} {shown(name)} is an address: private text is read from a file or folder of this machine",
+            code="private-table-at-address",
+            parameter=asked_by,
+        )
     path = Path(name).expanduser()
     if path.is_dir():
         if not parquet_parts(path):

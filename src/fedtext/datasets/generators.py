@@ -17,6 +17,7 @@ from fedtext.models import fit
 from fedtext.models.architecture import Architecture
 from fedtext.models.endpoint import ENDPOINT, Endpoint
 from fedtext.models.language_model import place_of
+from fedtext.models.served import SERVED, Servers, split_source, weights_of
 from fedtext.models.source import SHIPPED, TOKENIZER_FILES, check_tokenizer_files, fetch, fetch_tokenizer
 from fedtext.params.generation import Prompt, Temperature, as_prompt
 from fedtext.system.errors import InputError
@@ -24,6 +25,7 @@ from fedtext.system.errors import InputError
 if TYPE_CHECKING:
     from fedtext.generation.generators.endpoint import EndpointGenerator
     from fedtext.generation.generators.local import LocalGenerator
+    from fedtext.generation.generators.served import ServedGenerator
     from fedtext.models.language_model import Tokenizer
 
 
@@ -40,7 +42,7 @@ class TokenizerDataset(PublicModelDataset):
     kind, instead, asked = "tokenizer", SHIPPED, fit.TOKENIZER
 
     def __init__(self, *, source: str | None = None, generator: str, metadata: dict[str, Any] | None = None) -> None:
-        shown = SHIPPED if generator.startswith(ENDPOINT) else generator
+        shown = SHIPPED if generator.startswith(ENDPOINT) else weights_of(generator)
         super().__init__(source=source or shown, metadata=metadata)
 
     def load(self) -> Tokenizer:
@@ -69,11 +71,13 @@ class TokenizerDataset(PublicModelDataset):
 class GeneratorDataset(PublicModelDataset):
     """A public model that writes text; loading returns a light handle, not the weights.
 
-    It is named by its `source`, or, for a server with OpenAI's API, by `base_url` and `model`.
+    It is named by its `source`, or, for a server with OpenAI's API, by `base_url` and `model`. Of a served one, which
+    servers write with, everything but its texts is as of its weights alone.
 
     Args:
         source: `bundled:<name>` (shipped with the package), `smollm2` (from one installed), a local directory, a
-            Hugging Face id (`owner/name`, or `owner/name@revision`), or `endpoint:MODEL@BASE_URL`.
+            Hugging Face id (`owner/name`, or `owner/name@revision`), `endpoint:MODEL@BASE_URL`, or
+            `served:WEIGHTS@BASE_URL`, with `+` between several addresses.
         base_url: Address of a server, as `http://localhost:8000/v1`.
         model: The model's name there.
         measure: Source of the tokenizer by which lengths are counted; None: the model's own, or, for a server, that
@@ -81,6 +85,8 @@ class GeneratorDataset(PublicModelDataset):
         otherwise: The source if neither `source` nor `base_url` is given.
         temperature: Sampling temperature of this generator; None: the sampler's.
         prompt: The prompt template that the run uses, so that a model without support for it is refused before a run.
+        served: For a served one: `adapters`, or `otherwise` where that is null, `seen_as`, `concurrency`, `timeout`,
+            `attempts`, `api_key_env` (`fedtext.models.served`).
         metadata: Ignored by Kedro.
         options: For an endpoint: `api_key_env`, `timeout`, `concurrency`, `attempts` (`fedtext.models.endpoint`).
     """
@@ -97,25 +103,38 @@ class GeneratorDataset(PublicModelDataset):
         measure: str | None = None,
         temperature: float | None = None,
         prompt: Prompt = "list",
+        served: Mapping[str, Any] | None = None,
         metadata: dict[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(source=source or ("" if base_url else otherwise or ""), metadata=metadata)
+        named = source or ("" if base_url else otherwise or "")
+        self._named, self._served = named, dict(served or {})
+        super().__init__(source=weights_of(named), metadata=metadata)
         self._base_url, self._model, self._options = base_url, model, options
         self._measure, self._temperature, self._prompt = measure, _temperature(temperature, self._source), prompt
         self._own_prompt: Prompt | None = None
 
-    def load(self) -> LocalGenerator | EndpointGenerator:
+    def load(self) -> LocalGenerator | EndpointGenerator | ServedGenerator:
         """Return the handle; the weights are downloaded first and read at their first use."""
         if self._endpoint is not None:
             from fedtext.generation.generators.endpoint import EndpointGenerator
 
             measured_by = _tokenizer(self._measure or SHIPPED)
             return EndpointGenerator(self._endpoint, measured_by, self._temperature, self._own_prompt)
-        from fedtext.generation.generators.local import LocalGenerator
-
         fetch(self._place, self.kind, self.instead)
         measure = None if self._measure is None else _tokenizer(self._measure)
+        if self._servers is not None:
+            from fedtext.generation.generators.served import ServedGenerator
+
+            return ServedGenerator(
+                self._source,
+                measure=measure,
+                temperature=self._temperature,
+                prompt=self._own_prompt,
+                servers=self._servers,
+            )
+        from fedtext.generation.generators.local import LocalGenerator
+
         return LocalGenerator(self._source, measure=measure, temperature=self._temperature, prompt=self._own_prompt)
 
     @property
@@ -130,13 +149,23 @@ class GeneratorDataset(PublicModelDataset):
 
     @property
     def is_server(self) -> bool:
-        """Whether the model runs on a server, which can be checked only by a request."""
-        return self._endpoint is not None
+        """Whether a server writes, which can be checked only by a request."""
+        return self._endpoint is not None or self._servers is not None
+
+    @property
+    def writes_with_adapters_only(self) -> bool:
+        """Whether what is trained must be an adapter, for servers load nothing else."""
+        return self._servers is not None
 
     @property
     def training_fault(self) -> str | None:
         """Why no adapter of the model can be trained; None if one can."""
         return None if self._endpoint is None else f"{self._endpoint}, whose weights are not here"
+
+    @property
+    def guidance_fault(self) -> str | None:
+        """Why the model takes no word weights; None if it does."""
+        return None if self._servers is None else f"written with by servers ({', '.join(self._servers.base_urls)})"
 
     @property
     def chat_fault(self) -> str | None:
@@ -151,9 +180,29 @@ class GeneratorDataset(PublicModelDataset):
         return super().identity() if self._endpoint is None else self._endpoint.identity
 
     def shaping(self) -> dict[str, str]:
-        """Return the settings that shape the texts; timeouts and retries of a server do not."""
+        """Return the settings that shape the texts; timeouts and retries of a server do not, nor which servers write.
+
+        Raises:
+            EndpointError: A server does not respond, and so does not tell its version.
+        """
         told = {"measure": self._measure, "temperature": self._temperature, "prompt": self._own_prompt}
-        return {name: repr(value) for name, value in told.items()}
+        writer = {} if self._servers is None else {"served": self._servers.versions(self._source)}
+        return {name: repr(value) for name, value in (told | writer).items()}
+
+    @cached_property
+    def _servers(self) -> Servers | None:
+        if not self._named.startswith(SERVED):
+            return None
+        told = {name: value for name, value in self._served.items() if value is not None}
+        otherwise = told.pop("otherwise", None)
+        if not (folder := told.pop("adapters", otherwise)):
+            raise StorageError(
+                f"generator '{SERVED}{self._source}' has no folder for adapters: give its catalog entry "
+                "served: {adapters: DIRECTORY}, one that the servers can read",
+                code="no-adapters-folder",
+                parameter="served.adapters",
+            )
+        return Servers(base_urls=split_source(self._named)[1], adapters=Path(folder).expanduser(), **told)
 
     @cached_property
     def _endpoint(self) -> Endpoint | None:
@@ -187,8 +236,10 @@ class GeneratorDataset(PublicModelDataset):
             return True
         super()._exists()
         _check_measure(self._measure or self._source)
+        if self._servers is not None:
+            self._servers.check(self._source, _tokenizer(self._source).load())
         if self._prompt == "chat" and (reason := fit.chat_fault(_tokenizer(self._source).load())):
-            from fedtext.generation.generators.local import no_chat_message
+            from fedtext.generation.generators.local_weights import no_chat_message
 
             raise StorageError(
                 no_chat_message(self._source, reason), code="no-chat-template", parameter="source", value=self._source
@@ -196,7 +247,7 @@ class GeneratorDataset(PublicModelDataset):
         return True
 
     def _describe(self) -> dict[str, Any]:
-        where = {"source": self._source} if self._source else {"base_url": self._base_url, "model": self._model}
+        where = {"source": self._named} if self._named else {"base_url": self._base_url, "model": self._model}
         return {**where, "measure": self._measure, "temperature": self._temperature}
 
 
@@ -208,6 +259,7 @@ class NamedGeneratorDataset(GeneratorDataset):
         generators: By name, a source or the arguments of a `GeneratorDataset`. A `prompt` among them is the prompt
             template of this generator, and takes precedence over the sampler's.
         measure: As for `GeneratorDataset`, where a generator's own arguments do not set it.
+        served: The same.
         metadata: Ignored by Kedro.
     """
 
@@ -217,6 +269,7 @@ class NamedGeneratorDataset(GeneratorDataset):
         name: str,
         generators: Mapping[str, str | Mapping[str, Any]] | None,
         measure: str | None = None,
+        served: Mapping[str, Any] | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> None:
         known = generators or {}
@@ -230,7 +283,7 @@ class NamedGeneratorDataset(GeneratorDataset):
             )
         told = known[name]
         settings = {"source": told} if isinstance(told, str) else dict(told)
-        super().__init__(**{"measure": measure, **settings}, metadata=metadata)
+        super().__init__(**{"measure": measure, "served": served, **settings}, metadata=metadata)
         prompt: Any = settings.get("prompt")
         try:
             self._own_prompt = None if prompt is None else as_prompt(prompt, f"models.plms.{name}.prompt")

@@ -8,9 +8,10 @@ rate and the epoch with the lowest are kept. Neither the evaluated texts nor oth
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from fedtext.evaluation.next_token import (
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.training import TunedTraining
 from fedtext.system.cores import over_cores
+from fedtext.system.engine import InProcess, current
 from fedtext.system.hardware import compute_device
 from fedtext.training.causal_lm import train_causal_lm, validate_lengths
 from fedtext.training.windows import Windows
@@ -105,7 +107,7 @@ def fine_tune_each(
 ) -> dict[str, tuple[PreTrainedModel, dict[str, Any]]]:
     """Train a fresh copy of the on-device model on each condition's texts, with the recipe `params.training`.
 
-    Trainings run side by side, one a core, and do not influence one another.
+    Trainings run side by side, one a core or over the engine's workers, and do not influence one another.
 
     Returns:
         By condition, the model and its facts: `texts` (those with a token, held out or not), `learning_rate`, `epochs`
@@ -180,17 +182,35 @@ def _trainings(condition: str, texts: Windows, recipe: TunedTraining) -> Iterato
 def _side_by_side(
     on_device: LanguageModel, trainings: Sequence[_Training], recipe: TunedTraining, *, seed: int
 ) -> Iterator[tuple[_Training, Trained, float]]:
-    """Yield each training with its result and its seconds, in their order."""
+    """Yield each training with its result and its seconds, in their order: over workers, or over this machine's cores.
 
-    def run(training: _Training) -> tuple[_Training, Trained, float]:
-        started = time.perf_counter()
-        return training, training.run(deepcopy(untrained), recipe, seed), time.perf_counter() - started
-
+    Those that draw dropout are one after the other, here: they share a stream.
+    """
     if not trainings:
         return
     untrained = on_device.load()[0]  # once, before any thread: a load may draw from the stream that trainings seed
-    at_most = 1 if _has_dropout(untrained) else len(trainings)
-    yield from over_cores(run, trainings, at_most, compute_device())
+    run, device = partial(_run, untrained, recipe, seed), compute_device()
+    if _has_dropout(untrained):
+        yield from over_cores(run, trainings, 1, device)
+    elif len(trainings) > 1 and device.type == "cpu" and not isinstance(current(), InProcess):
+        yield from current().map(partial(_run_alone, run), trainings)  # the model goes along
+    else:
+        yield from over_cores(run, trainings, len(trainings), device)
+
+
+def _run(
+    untrained: PreTrainedModel, recipe: TunedTraining, seed: int, training: _Training
+) -> tuple[_Training, Trained, float]:
+    started = time.perf_counter()
+    return training, training.run(deepcopy(untrained), recipe, seed), time.perf_counter() - started
+
+
+def _run_alone(
+    run: Callable[[_Training], tuple[_Training, Trained, float]], training: _Training
+) -> tuple[_Training, Trained, float]:
+    """Run a training in a worker, with the one thread that it has beside others in this process."""
+    (done,) = over_cores(run, [training], 1, compute_device("cpu"))
+    return done
 
 
 class _BestEpoch:

@@ -5,7 +5,8 @@ order, by however many threads and in whatever process. A client's votes follow 
 decided by the last bit must not depend on the batch. To this end a text's own number of tokens decides the shape it is
 computed in: padded to one of few lengths, in a batch that is always full (a text repeated fills the last one), by one
 thread. This was measured with the offline encoder on a CPU, in bfloat16 and in float32, and on an H200, for every row
-and batch composition (tests/models/test_encoder.py). Other machines and other versions of torch round differently.
+and batch composition (tests/models/test_encoder.py). Other machines and other versions of torch round differently: the
+workers that pieces of many batches go to (`fedtext.system.engine`) must be of this machine's kind.
 
 A text that is longer than the encoder's limit is embedded by windows: parts of about equal length, each of which fits,
 whose unit embeddings are averaged (decision 42). So every token of a text is read, and a shorter text's embedding is
@@ -18,8 +19,9 @@ all-MiniLM-L6-v2, at a third of the time on a CPU with AMX).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +31,7 @@ from jaxtyping import Float32, Int64
 from fedtext.models.offline_encoder import offline_encoder_files
 from fedtext.models.source import Place, find_model, unreadable
 from fedtext.system.cores import over_cores
+from fedtext.system.engine import InProcess, current
 from fedtext.system.errors import InputError, UnreadableFileError
 from fedtext.system.hardware import bfloat16_if_faster, compute_device
 from fedtext.system.progress import progress, without_library_bars
@@ -40,7 +43,9 @@ if TYPE_CHECKING:
 OFFLINE = "offline"
 COUNTED_AT_ONCE = 1024  # texts whose tokens are counted together
 STEP = 8  # padded lengths are multiples: chunks of 64 tokens get a tenth of padding in 22 shapes; of 16, a sixth in 12
+PIECE = 32  # batches that a worker gets at once: some seconds of work, for the guard of a piece takes 0.1 s
 BATCH_TOKENS = 512  # smaller batches cost more a token; larger ones fill more rows for nothing and leave the cache
+Batch = tuple[int, list[str]]  # the padded length, and the texts
 
 
 @dataclass(frozen=True)
@@ -52,12 +57,14 @@ class Encoder:
         dim: Length of an embedding.
         model: The sentence-transformers model.
         batch_tokens: Tokens a batch, padding and repeated texts included; a longer text is a batch of its own.
+        place: Where the engine's workers read it from; None: this process alone embeds.
     """
 
     name: str
     dim: int
     model: SentenceTransformer
     batch_tokens: int = BATCH_TOKENS
+    place: Place | None = None
 
     def encode(
         self, texts: Sequence[str], label: str = "embedding", *, undirected_as_zeros: bool = False
@@ -108,12 +115,30 @@ class Encoder:
         """Return the model's embeddings of distinct texts, each within the limit."""
         embedded = np.zeros((len(texts), self.dim), dtype=np.float32)
         batches = self._batches(texts)
-        # Taken as needed, in this thread: tokenizers are not made for several.
-        full = (self._full([texts[row] for row in batch], width) for width, batch in batches)
-        done = over_cores(self._forward, full, len(batches), self.model.device)
+        asked = [(width, [texts[row] for row in batch]) for width, batch in batches]
+        done = self._over_workers(asked) if self._is_worth_workers(len(batches)) else self.of_batches(asked)
         for (_, batch), vectors in zip(batches, progress(done, label, unit="batch", total=len(batches)), strict=True):
-            embedded[batch] = vectors[: len(batch)]
+            embedded[batch] = vectors
         return embedded
+
+    def of_batches(self, batches: Sequence[Batch]) -> Iterator[Float32[np.ndarray, "text dim"]]:
+        """Yield the model's embeddings of each batch, in this process."""
+        # Taken as needed, in this thread: tokenizers are not made for several.
+        full = (self._full(texts, width) for width, texts in batches)
+        done = over_cores(self._forward, full, len(batches), self.model.device)
+        for (_, texts), vectors in zip(batches, done, strict=True):
+            yield vectors[: len(texts)]
+
+    def _is_worth_workers(self, batches: int) -> bool:
+        """Return whether the engine's workers embed: on a CPU, where a worker with a piece has one beside it."""
+        others = self.place is not None and not isinstance(current(), InProcess)
+        return others and batches > PIECE and self.model.device.type == "cpu"
+
+    def _over_workers(self, batches: list[Batch]) -> Iterator[Float32[np.ndarray, "text dim"]]:
+        assert self.place is not None
+        pieces = (batches[first : first + PIECE] for first in range(0, len(batches), PIECE))
+        for embedded in current().map(partial(_of_worker, self.place, self.name, self.batch_tokens), pieces):
+            yield from embedded
 
     def _windows(self, texts: Sequence[str]) -> dict[str, list[str]]:
         """Return each distinct text with the parts that are embedded: the text itself if it fits."""
@@ -229,6 +254,17 @@ class Encoder:
         return np.asarray(vectors[:, : self.dim].float().cpu().numpy(), dtype=np.float32)
 
 
+def _of_worker(place: Place, name: str, batch_tokens: int, batches: list[Batch]) -> list[np.ndarray]:
+    """Return the embeddings of a piece, in a worker."""
+    return list(_encoder_of_worker(place, name, batch_tokens).of_batches(batches))
+
+
+@lru_cache(maxsize=1)
+def _encoder_of_worker(place: Place, name: str, batch_tokens: int) -> Encoder:
+    """Return the encoder, which a worker loads once."""
+    return _encoder(place, name, str(compute_device("cpu")), batch_tokens)
+
+
 def encoder_tokenizer(source: str) -> PreTrainedTokenizerBase:
     """Return an encoder's tokenizer alone, without its weights.
 
@@ -291,7 +327,11 @@ def load_encoder(source: str, *, device: str = "auto", batch_tokens: int | None 
         OSError: The source is not there or not an encoder.
         ValueError: The offline encoder's weights are not the published ones.
     """
-    model = _read(source, str(compute_device(device)))
+    return _encoder(_place(source), source, str(compute_device(device)), batch_tokens or BATCH_TOKENS)
+
+
+def _encoder(place: Place, source: str, device: str, batch_tokens: int) -> Encoder:
+    model = _read(place, source, device)
     dim = model.get_embedding_dimension()
     if dim is None:
         raise UnreadableFileError(
@@ -300,7 +340,8 @@ def load_encoder(source: str, *, device: str = "auto", batch_tokens: int | None 
             parameter="models.encoder",
             value=str(source),
         )
-    return Encoder(name=source, dim=dim, model=model.eval(), batch_tokens=batch_tokens or BATCH_TOKENS)
+    here = place._replace(local=True)  # it has been fetched
+    return Encoder(name=source, dim=dim, model=model.eval(), batch_tokens=batch_tokens, place=here)
 
 
 def _place(source: str) -> Place:
@@ -309,10 +350,9 @@ def _place(source: str) -> Place:
     return find_model(source, "encoder", f"'{OFFLINE}'")
 
 
-def _read(source: str, device: str) -> SentenceTransformer:
+def _read(place: Place, source: str, device: str) -> SentenceTransformer:
     from sentence_transformers import SentenceTransformer
 
-    place = _place(source)
     try:
         with without_library_bars():
             return SentenceTransformer(

@@ -222,28 +222,45 @@ def own_refusal(error: BaseException) -> RunRefusedError | None:
 @cache
 def _described(endpoint: Endpoint) -> str:
     """Return the server's description of the model, queried once a process; empty if the server lists no models."""
+    listed = listed_models(endpoint)
+    if listed is None:
+        return ""
+    found = next((model for model in listed if model.id == endpoint.model), None)
+    if found is None:
+        raise unknown_model(endpoint, sorted(model.id for model in listed))
+    told = {name: value for name in TELLING if (value := getattr(found, name, None)) is not None}
+    return json.dumps(told, sort_keys=True, default=str) if told else ""
+
+
+def listed_models(endpoint: Endpoint) -> list[Any] | None:
+    """Return the models that the server lists, each with its `id`; None if it has no such list.
+
+    Raises:
+        EndpointError: It does not respond, or with something else.
+    """
     import openai
 
     try:
-        listed: list[Any] = list(endpoint.client().models.list())
+        with endpoint.client() as client:
+            listed: list[Any] = list(client.models.list())
         if not all(isinstance(getattr(model, "id", None), str) for model in listed):
             raise NotOfTheApiError
     except openai.NotFoundError:
-        return ""
+        return None
     except (AttributeError, TypeError):  # of a page that the library took for a list of models
         raise endpoint.as_user_error(NotOfTheApiError()) from None
     except (openai.APIError, *UNREADABLE) as error:
         raise endpoint.as_user_error(error) from None
-    found = next((model for model in listed if model.id == endpoint.model), None)
-    if found is None:
-        names = sorted(model.id for model in listed)
-        more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-        raise EndpointError(
-            f"{endpoint}: no model of that name there, but {', '.join(names[:LISTED]) or 'none at all'}{more}: "
-            "choose one of these",
-            code="unknown-model",
-            parameter="model",
-            value=endpoint.model,
-        )
-    told = {name: value for name in TELLING if (value := getattr(found, name, None)) is not None}
-    return json.dumps(told, sort_keys=True, default=str) if told else ""
+    return listed
+
+
+def unknown_model(endpoint: Endpoint, names: list[str]) -> EndpointError:
+    """Return the error that the endpoint's model is none of these."""
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return EndpointError(
+        f"{endpoint}: no model of that name there, but {', '.join(names[:LISTED]) or 'none at all'}{more}: "
+        "choose one of these",
+        code="unknown-model",
+        parameter="model",
+        value=endpoint.model,
+    )

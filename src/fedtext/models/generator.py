@@ -1,9 +1,11 @@
 """Interfaces of models that write text, wherever their weights are.
 
 Weights on this machine are one generator (`fedtext.generation.generators.local`), a server with OpenAI's API is another
-(`fedtext.generation.generators.endpoint`). An algorithm that only needs texts takes a `Generator`. One that trains the
-model takes a `TrainableGenerator`, and one that sends chat messages takes a `ChatGenerator`. A run that would give an
-algorithm another kind is refused before it starts (`fedtext.wiring.hooks.preflight`).
+(`fedtext.generation.generators.endpoint`), and a third has weights here and servers that write with them
+(`fedtext.generation.generators.served`). An algorithm that only needs texts takes a `Generator`. One that trains the
+model takes a `TrainableGenerator`, one that also guides it by words a `GuidedGenerator`, and one that sends chat
+messages a `ChatGenerator`. A run that would give an algorithm another kind is refused before it starts
+(`fedtext.wiring.hooks.preflight`).
 
 `Framing` is the prompt template around a sample: whether it answers a message, what opens it and what ends it.
 `WordWeights` are words that a generator is to write more or less often than it would.
@@ -139,9 +141,6 @@ class TrainableGenerator(Generator, Protocol):
     def with_adapter(self, path: Path | None) -> Self:
         """Return the same public model with the adapter in `path`."""
 
-    def with_word_weights(self, words: Sequence[WordWeights]) -> Self:
-        """Return the same generator with word weights: one for all requests, or the n-th for the n-th request."""
-
     def load(self, merge_adapter: bool = True) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
         """Load the model, in evaluation mode on its device, and the tokenizer."""
 
@@ -150,3 +149,11 @@ class TrainableGenerator(Generator, Protocol):
 
     def ending(self, framing: Framing) -> str:
         """Return the text that ends a sample in training: the framing's closing, and the end of its turn."""
+
+
+@runtime_checkable
+class GuidedGenerator(TrainableGenerator, Protocol):
+    """A trainable generator that also takes word weights, so that it writes here."""
+
+    def with_word_weights(self, words: Sequence[WordWeights]) -> Self:
+        """Return the same generator with word weights: one for all requests, or the n-th for the n-th request."""

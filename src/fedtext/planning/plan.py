@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -186,10 +186,18 @@ def planned_step(
     paces: Paces,
     *,
     embedding: int,
+    served: Collection[str] = (),
 ) -> Step:
-    """Return what a node takes here; a model without an architecture is a server's, and costs this machine nothing."""
+    """Return what a node takes here; what a server does costs this machine nothing.
+
+    A server has the models without an architecture, and it writes the texts of those that are `served`.
+    """
     given = list(zip(task.works, task.models, strict=True))
-    here = [(work, known) for work, model in given if (known := architectures[model]) is not None]
+    here = [
+        (work, known)
+        for work, model in given
+        if (known := architectures[model]) is not None and not (model in served and work.kind == Kind.WRITING)
+    ]
     peaks = [peak_bytes(work, known, halved=device.halved) for work, known in here]
     largest = max(peaks, default=0)
     return Step(
@@ -201,7 +209,7 @@ def planned_step(
         + sum(text_bytes(work, embedding) for work in task.works),
         texts=sum(work.texts for work in task.works),
         tokens=sum(work.tokens + work.shown + work.referred for work in task.works),
-        served=sum(work.texts for work, model in given if architectures[model] is None),
+        served=sum(work.texts for work, model in given if architectures[model] is None or model in served),
         remedy=remedy(*here[peaks.index(largest)], device, task.models[0]) if largest > device.memory else "",
     )
 

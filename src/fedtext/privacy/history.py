@@ -20,10 +20,12 @@ from fedtext.privacy.registry import Registry
 from fedtext.privacy.spending import Spent
 from fedtext.system.atomic import write_text
 from fedtext.system.folders import make_own_folder
+from fedtext.system.held_locks import check_still_held
 from fedtext.system.locks import locked
 from fedtext.system.refusal import RunRefusedError
 
 FOLDER, FILE = ".fedtext", "releases.jsonl"
+LOCK = "lock"  # of the run that writes to the data root
 HISTORY_ROOT = "FEDTEXT_HISTORY_ROOT"  # environment: the data root of the run that started this one
 
 
@@ -75,6 +77,8 @@ class History:
         one gets it.
         """
         with self._locked():
+            for root in self._roots:  # a run that has lost its data root to another one releases nothing
+                check_still_held(root / FOLDER / LOCK)
             judge()
             new = [self._append(root, entry) for root in self._roots]
         return new[0]

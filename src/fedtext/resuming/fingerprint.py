@@ -23,6 +23,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from fedtext.params import Parameters
 from fedtext.params.reading import EVERYTHING
+from fedtext.system.remote_files import known_copy
 
 MISSING = "missing"
 # Tools, the client that carries requests to a server, and what carries pieces of work to other machines.
@@ -101,7 +102,8 @@ def local_paths(value: Any, name: str = "") -> list[Path]:
 def named_paths(value: Any, name: str = "") -> Iterator[tuple[str, Path]]:
     """Yield the paths of `local_paths`, each with the dotted name, below `name`, of the value that names it.
 
-    A plain word counts as a path only if the parameter's name ends in `path` or `dir`.
+    A plain word counts as a path only if the parameter's name ends in `path` or `dir`; of an address, the copy is meant
+    that this process reads.
     """
     if isinstance(value, BaseModel):
         value = value.model_dump()
@@ -112,7 +114,7 @@ def named_paths(value: Any, name: str = "") -> Iterator[tuple[str, Path]]:
         for inner in value:
             yield from named_paths(inner, name)
     elif isinstance(value, str) and ("/" in value or "." in value or name.endswith(("path", "dir"))):
-        path = Path(value).expanduser()
+        path = known_copy(value) or Path(value).expanduser()
         with suppress(OSError):  # too long or unprintable to be a path
             # A directory around the working directory ("/", "..") is a coincidence, not an input.
             if path.exists() and not Path.cwd().is_relative_to(path.resolve()):

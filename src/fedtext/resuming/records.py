@@ -4,7 +4,7 @@
 - `releases.jsonl`: every release from the private data here (fedtext.privacy.history).
 - `pieces/<node>/`: what a node that was killed, or is at work, has finished (fedtext.system.finished_pieces).
 - `last_run.json`: the nodes of the run that was finished last, those that were up to date among them.
-- `lock`: held by the one run that may write.
+- `lock`: held by the one run that may write; `lock_holder.json` says which (fedtext.system.held_locks).
 """
 
 from __future__ import annotations
@@ -12,19 +12,21 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 from urllib.parse import quote, unquote
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from fedtext.privacy.history import LOCK
 from fedtext.resuming.fingerprint import text_digest
 from fedtext.resuming.made_with import MadeWith
 from fedtext.system.atomic import write_text
 from fedtext.system.errors import FedtextError
 from fedtext.system.folders import make_own_folder
-from fedtext.system.locks import LockHeldError, locked
+from fedtext.system.held_locks import holder_of, holding
+from fedtext.system.locks import LockHeldError
 
 STORE = ".fedtext"
 LONGEST_NAME = 180
@@ -71,17 +73,18 @@ class Store:
         """
         store = cls(data_root)
         make_own_folder(store.root)  # digests and sizes of private data
-        try:
-            lock = locked(store.root / "lock", wait=False)
-        except LockHeldError:
-            raise DataRootBusyError(
-                f"another run is writing to {data_root}: wait for it, or give this one its own directory with "
-                "--params data_root=DIR",
-                code="data-root-busy",
-                parameter="data_root",
-                value=str(data_root),
-            ) from None
-        with lock:
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(holding(store.root / LOCK))
+            except LockHeldError:
+                who = holder_of(store.root / LOCK)
+                raise DataRootBusyError(
+                    f"another run is writing to {data_root}{f' ({who})' if who else ''}: wait for it, or give this one "
+                    "its own directory with --params data_root=DIR",
+                    code="data-root-busy",
+                    parameter="data_root",
+                    value=str(data_root),
+                ) from None
             yield store
 
     def node(self, name: str) -> NodeRecord | None:

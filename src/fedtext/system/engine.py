@@ -186,6 +186,7 @@ _all_started: list[Barrier] = []  # of this process, if it is a worker
 
 def _start_worker(all_started: Barrier) -> None:
     """Make a worker end as soon as its run is killed, so that it does not write beside the next run."""
+    os.environ["FEDTEXT_PROGRESS"] = "0"  # several workers' bars would be drawn over each other
     gc.freeze()
     gc.set_threshold(*COLLECTIONS)
     Thread(target=_exit_with_parent, daemon=True).start()

@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from fedtext.federation.units import digest
+from fedtext.models.architecture import architecture_of
 from fedtext.models.generator import TrainableGenerator
 from fedtext.models.language_model import ALL_WEIGHTS
 from fedtext.params.training import Lora
@@ -124,16 +125,10 @@ class TrainedAdapter:
 
     @classmethod
     def of(cls, model: Any, base: str) -> TrainedAdapter:
-        """Copy the adapter `default` of a PEFT `model`; `base` is the source that the base model was loaded from.
-
-        Of a local directory only the name is kept, so that the saved files are the same on every machine.
-        """
+        """Copy the adapter `default` of a PEFT `model`; `base` is the source that the base model was loaded from."""
         from peft import get_peft_model_state_dict
 
-        config = copy.copy(model.peft_config["default"])
-        config.target_modules = sorted(config.target_modules)  # a set's order differs between processes
-        config.inference_mode = True
-        config.base_model_name_or_path = Path(base).name if Path(base).exists() else base
+        config = saved_form(model.peft_config["default"], base)
         state = get_peft_model_state_dict(model, adapter_name="default", save_embedding_layers=False)
         return cls({name: t.detach().cpu().clone().contiguous() for name, t in sorted(state.items())}, config)
 
@@ -145,6 +140,18 @@ class TrainedAdapter:
         directory.mkdir(parents=True, exist_ok=True)
         save_file(self.weights, directory / WEIGHTS, metadata={"format": "pt"})
         self.config.save_pretrained(str(directory))
+
+
+def saved_form(config: LoraConfig, base: str) -> LoraConfig:
+    """Return the configuration of an adapter of `base` as it is saved, the same on every machine.
+
+    Of a local directory only the name is kept.
+    """
+    saved = copy.copy(config)
+    saved.target_modules = sorted(saved.target_modules)  # a set's order differs between processes
+    saved.inference_mode = True
+    saved.base_model_name_or_path = Path(base).name if Path(base).exists() else base
+    return saved
 
 
 def load_weights(model: Any, adapter: Path) -> None:
@@ -207,6 +214,21 @@ def adapted_model(base: TrainableGenerator, params: Lora, *, seed: int) -> PreTr
 def initial_adapter(base: TrainableGenerator, params: Lora, *, seed: int) -> TrainedAdapter:
     """Return an untrained adapter: its second matrices are zero, so base plus adapter is the public checkpoint."""
     return TrainedAdapter.of(adapted_model(base, params, seed=seed), base.source)
+
+
+def adapter_of_zeros(base: TrainableGenerator, params: Lora) -> TrainedAdapter:
+    """Return an adapter that changes nothing, of the shape of a trained one; the base's weights are not read."""
+    import torch
+    from peft import get_peft_model, get_peft_model_state_dict
+    from transformers import AutoModelForCausalLM
+
+    architecture = architecture_of(base.source)
+    with torch.device("meta"), without_deprecations():
+        model = AutoModelForCausalLM.from_config(architecture.config)
+        adapted = get_peft_model(model, lora_config(model, params))
+    config = saved_form(adapted.peft_config["default"], base.source)
+    state = get_peft_model_state_dict(adapted, adapter_name="default", save_embedding_layers=False)
+    return TrainedAdapter({name: torch.zeros(weight.shape) for name, weight in sorted(state.items())}, config)
 
 
 def adapter_weights(model: PreTrainedModel) -> Float32[np.ndarray, " dim"]:

@@ -29,6 +29,7 @@ from fedtext.params.corpus import Corpus, as_openings, is_described
 from fedtext.params.generation import TEXT
 from fedtext.system.errors import FedtextError, InputError, did_you_mean
 from fedtext.system.refusal import RunRefusedError
+from fedtext.system.remote_files import is_address
 from fedtext.wiring.conf_files import CONF_ERRORS, DEFAULTS, config_error, deep_merge, read, resolved, with_defaults
 from fedtext.wiring.tracking_server import complete_tracking, without_nulls
 
@@ -312,7 +313,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
         """Absolute path below which the run reads and writes everything.
 
         Raises:
-            RunRefusedError: it was given, and is empty.
+            RunRefusedError: it was given, and is empty, or an address.
         """
         given = self.runtime_params or {}
         chosen = given["data_root"] if "data_root" in given else self["globals"].get("data_root", DEFAULT_DATA_ROOT)
@@ -320,6 +321,14 @@ class ProjectConfigLoader(OmegaConfigLoader):
             raise RunRefusedError(
                 "data_root is empty, perhaps an unset variable: name a directory, or leave it out",
                 code="data-root-empty",
+                parameter="data_root",
+            )
+        if is_address(str(chosen)):
+            raise RunRefusedError(
+                f"data_root is {str(chosen).partition('://')[0]}://..., and a run locks, syncs and renames its files, "
+                "which an object store cannot: name a directory, --params data_root=DIR, and take the results out with "
+                "`kedro export`",
+                code="data-root-is-an-address",
                 parameter="data_root",
             )
         return self.project_path / Path(str(chosen)).expanduser()

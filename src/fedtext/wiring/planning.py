@@ -96,11 +96,17 @@ class Planner:
     @cached_property
     def architectures(self) -> dict[str, Architecture | None]:
         """The architecture of each model that the graph is given, by the name of its data set; None: a server's."""
-        found = {}
-        for name in self._model_names:
-            dataset = cast("PublicModelDataset", AbstractDataset.from_config(name, entry(name, self._resolver)))
-            found[name] = dataset.architecture
-        return found
+        return {name: dataset.architecture for name, dataset in self._models.items()}
+
+    @cached_property
+    def served(self) -> frozenset[str]:
+        """The models whose texts servers write, by the names of their data sets."""
+        return frozenset(name for name, dataset in self._models.items() if getattr(dataset, "is_server", False))
+
+    @cached_property
+    def _models(self) -> dict[str, PublicModelDataset]:
+        made = {name: AbstractDataset.from_config(name, entry(name, self._resolver)) for name in self._model_names}
+        return cast("dict[str, PublicModelDataset]", made)
 
     @cached_property
     def _resolver(self) -> Any:
@@ -131,7 +137,8 @@ class Planner:
                 part = stage_of[node.name].part
                 stage = (node.namespace or "").partition(".")[0] if part == ALGORITHM else TITLES[part]
                 task = Task(kind_of(node.name), stage, works, tuple(work.model or models[0] for work in works))
-                yield planned_step(task, self.architectures, self.device, self.paces, embedding=self._embedding)
+                given_here = self.architectures, self.device, self.paces
+                yield planned_step(task, *given_here, embedding=self._embedding, served=self.served)
 
     @cached_property
     def _generators(self) -> int:

@@ -1,18 +1,24 @@
-"""Servers are tested for a text before any release: the models that they list need not answer."""
+"""Servers are tested for a text before any release: the models that they list need not answer, nor load adapters."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 
 from fedtext.generation.prompt_forms import prompt_form
+from fedtext.models.generator import TrainableGenerator
 from fedtext.params.generation import Sampler
+from fedtext.params.training import Lora
 from fedtext.privacy.tags import Tag
 from fedtext.system.errors import FedtextError
 from fedtext.system.refusal import RunRefusedError
+from fedtext.training.lora import adapter_of_zeros
 
 EXAMPLES = ("The kettle is on.", "Two trains were late today.", "My neighbour waters the plants.")
 RESPONSES = 2  # a good server too may give an empty one
@@ -31,9 +37,25 @@ def check_servers(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[
     for name in sorted(pipeline.inputs()):
         if name not in catalog or not getattr(catalog.get(name), "is_server", False):
             continue
-        samplers = [found for group in _beside(pipeline, name) for found in _samplers(parameters.get(group))]
-        if samplers:
-            _try(name, catalog.load(name), min(samplers, key=lambda sampler: sampler.max_new_tokens))
+        beside = [parameters.get(group) for group in parameters_beside(pipeline, name)]
+        samplers = [Sampler.model_validate(found) for group in beside for found in _inside(group, "sampler")]
+        if not samplers:
+            continue
+        loras = [Lora.model_validate(found) for group in beside for found in _inside(group, "lora") if found]
+        with _adapted(catalog.load(name), loras) as generator:
+            _try(name, generator, min(samplers, key=lambda sampler: sampler.max_new_tokens))
+
+
+@contextmanager
+def _adapted(generator: Any, loras: Sequence[Lora]) -> Iterator[Any]:
+    """Yield the generator; one that is trained here, with the largest adapter that is trained, before its training."""
+    if not loras or not isinstance(generator, TrainableGenerator):
+        yield generator
+        return
+    adapter = adapter_of_zeros(generator, max(loras, key=lambda lora: lora.rank))
+    with tempfile.TemporaryDirectory() as folder:
+        adapter.save_pretrained(folder)
+        yield generator.with_adapter(Path(folder))
 
 
 def _try(name: str, generator: Any, sampler: Sampler) -> None:
@@ -57,18 +79,18 @@ def _try(name: str, generator: Any, sampler: Sampler) -> None:
         )
 
 
-def _beside(pipeline: Pipeline, name: str) -> list[str]:
+def parameters_beside(pipeline: Pipeline, name: str) -> list[str]:
     """Return the groups of parameters of the nodes that read the data set."""
     asked = {other for node in pipeline.nodes if name in node.inputs for other in node.inputs}
     return sorted({one.removeprefix("params:").partition(".")[0] for one in asked if one.startswith("params:")})
 
 
-def _samplers(group: Any) -> Iterator[Sampler]:
-    """Yield every sampler in a group of parameters, which are validated by then."""
+def _inside(group: Any, name: str) -> Iterator[Any]:
+    """Yield every value of this name in a group of parameters, which are validated by then."""
     if not isinstance(group, Mapping):
         return
     for key, value in group.items():
-        if key == "sampler":
-            yield Sampler.model_validate(value)
+        if key == name:
+            yield value
         else:
-            yield from _samplers(value)
+            yield from _inside(value, name)

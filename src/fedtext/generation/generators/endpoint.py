@@ -12,22 +12,17 @@ If the token limit is reached while a model still reasons, there is no answer.
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fedtext.models.endpoint import UNREADABLE, Endpoint, EndpointError, NotOfTheApiError
-from fedtext.models.endpoint_retries import with_retries
+from fedtext.generation.generators.text_requests import Send, all_answers, asking, choices_of, continued, settings_of
+from fedtext.models.endpoint import Endpoint, EndpointError
 from fedtext.models.generator import Framing
 from fedtext.models.language_model import Tokenizer
 from fedtext.params import reading
 from fedtext.params.generation import Prompt, Sampler
-from fedtext.seeding import derived_seed
-from fedtext.system.errors import InputError
 from fedtext.system.finished_pieces import finished_pieces
-from fedtext.system.progress import progress
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -50,10 +45,6 @@ def without_reasoning(answer: str) -> str:
     if closings := list(_CLOSES.finditer(answer)):
         return _AROUND.sub("", answer[closings[-1].end() :]).lstrip()
     return "" if _OPENS.match(answer) else answer
-
-
-LONGEST_TOKEN = 128  # characters; those of known tokenizers, runs of spaces included
-LARGEST_SEED = 2**31  # servers keep a seed in 32 bits, with a sign
 
 
 @dataclass(frozen=True)
@@ -107,48 +98,24 @@ class EndpointGenerator:
         Raises:
             ValueError: No responses requested.
             EndpointError: The server does not answer, or reports an error, which the message quotes; or its model
-                always
-                reasons up to the token limit.
+                always reasons up to the token limit.
         """
-        if responses < 1:
-            raise InputError(
-                f"{responses} responses a prompt asked: ask for at least 1",
-                code="no-responses-asked",
-                parameter="responses",
-                value=responses,
-            )
         own = self.own(sampler)
-        ask = self._request_function(framing, own)
-
         asked = [framing.message(request, number) for number, request in enumerate(requests)]
         if not framing.chat:
             asked = [f"{request}{framing.before(number)}" for number, request in enumerate(requests)]
-        failed = threading.Event()  # after an error nothing further is requested
         with reading.without_recording():  # what names the pieces shapes no text
             finished = finished_pieces(self.identity, asked, framing, responses, own, seed)
-
-        def respond(number: int) -> list[str]:
-            texts: list[str] = finished.get(number) or []
-            if texts:
-                return texts  # it was answered, and may have been paid for
-            try:
-                while len(texts) < responses and not failed.is_set():
-                    own_seed = derived_seed(seed, "endpoint", number, len(texts)) % LARGEST_SEED
-                    texts += ask(asked[number], responses - len(texts), own_seed)
-            except BaseException:
-                failed.set()
-                raise
-            if len(texts) >= responses:
-                finished.keep(number, texts[:responses])
-            return texts[:responses]
-
-        with ThreadPoolExecutor(self.endpoint.concurrency) as pool:
-            answers = [pool.submit(respond, number) for number in range(len(requests))]
-            try:
-                raw = [answer.result() for answer in progress(answers, label, unit="prompt", total=len(answers))]
-            except BaseException:  # an interruption too: do not wait for the rest
-                failed.set()
-                raise
+        with self.endpoint.client() as client:
+            raw = all_answers(
+                asked,
+                asking(self.endpoint, own, _send(client, framing), self._settings(framing, own)),
+                responses=responses,
+                seed=seed,
+                at_once=self.endpoint.concurrency,
+                finished=finished,
+                label=label,
+            )
         begun = ["" if framing.chat else framing.before(number) for number in range(len(requests))]
         texts = [
             [words + framing.opened(without_reasoning(answer)) for answer in row]
@@ -164,18 +131,8 @@ class EndpointGenerator:
             )
         return texts
 
-    def _request_function(self, framing: Framing, sampler: Sampler) -> Callable[[str, int, int], list[str]]:
-        """Return a function of request, number of responses and seed; it returns at least one response."""
-        import openai
-
-        client = self.endpoint.client()
-        send = _answered if framing.chat else _continued
-        settings: dict[str, Any] = {
-            "model": self.endpoint.model,
-            "temperature": sampler.temperature,
-            "top_p": sampler.top_p,
-            "max_tokens": sampler.max_new_tokens,
-        }
+    def _settings(self, framing: Framing, sampler: Sampler) -> dict[str, Any]:
+        settings = settings_of(self.endpoint, sampler)
         extra = {"min_p": sampler.min_p} if sampler.min_p > 0 else {}
         if sampler.repetition_penalty > 1:
             extra["repetition_penalty"] = sampler.repetition_penalty
@@ -183,44 +140,19 @@ class EndpointGenerator:
             settings["extra_body"] = extra
         if framing.stops and not framing.chat:
             settings["stop"] = list(framing.stops)
-        together = threading.Event()  # whether the server takes several responses a request, as far as is known
-        together.set()
+        return settings
 
-        def sent(request: str, count: int, seed: int) -> list[str]:
-            return with_retries(self.endpoint, lambda: send(client, request, {**settings, "n": count, "seed": seed}))
 
-        def ask(request: str, count: int, seed: int) -> list[str]:
-            try:
-                try:
-                    texts = sent(request, count if together.is_set() else 1, seed)
-                except (openai.BadRequestError, openai.UnprocessableEntityError):
-                    if count == 1:
-                        raise
-                    texts = sent(request, 1, seed)  # raises again if the number was not the cause
-                    together.clear()
-            except (openai.APIError, *UNREADABLE) as error:
-                raise self.endpoint.as_user_error(error) from None
-            if not texts:
-                raise EndpointError(
-                    f"{self.endpoint} answers without any text: look into its log", code="endpoint-without-text"
-                )
-            if any(len(text) > LONGEST_TOKEN * sampler.max_new_tokens for text in texts):
-                raise EndpointError(
-                    f"{self.endpoint} answers with far more than the {sampler.max_new_tokens} tokens that it was asked "
-                    "for: it ignores max_tokens; set a limit in the server, or take another one",
-                    code="endpoint-ignores-max-tokens",
-                    parameter="sampler.max_new_tokens",
-                    value=sampler.max_new_tokens,
-                )
-            return texts
-
-        return ask
+def _send(client: OpenAI, framing: Framing) -> Send[str]:
+    """Return the function that sends one request."""
+    send = _answered if framing.chat else continued
+    return lambda request, settings: send(client, request, settings)
 
 
 def _answered(client: OpenAI, request: str, settings: dict[str, Any]) -> list[str]:
     messages: Any = [{"role": "user", "content": request}]
     answer = client.chat.completions.create(messages=messages, **settings)
-    return [_answer_in(choice.message) for choice in _choices_of(answer, "message")]
+    return [_answer_in(choice.message) for choice in choices_of(answer, "message")]
 
 
 def _answer_in(message: Any) -> str:
@@ -228,20 +160,3 @@ def _answer_in(message: Any) -> str:
     reasoned = any(getattr(message, name, None) for name in ("reasoning_content", "reasoning"))
     content = getattr(message, "content", None)
     return content if isinstance(content, str) and content else (ALONE if reasoned else "")
-
-
-def _continued(client: OpenAI, request: str, settings: dict[str, Any]) -> list[str]:
-    answer = client.completions.create(prompt=request, **settings)
-    return [choice.text or "" for choice in _choices_of(answer, "text")]
-
-
-def _choices_of(answer: Any, part: str) -> list[Any]:
-    """Return the choices of an answer, each of which has the `part`.
-
-    Raises:
-        NotOfTheApiError: It is of another form: the client's library takes any page for an answer.
-    """
-    choices = getattr(answer, "choices", None)
-    if not isinstance(choices, list) or any(getattr(choice, part, None) is None for choice in choices):
-        raise NotOfTheApiError
-    return choices

@@ -19,11 +19,12 @@ from jaxtyping import Float
 
 from fedtext.generation.decoding import CHECK_EVERY, branch_attention, decode, validate_model
 from fedtext.generation.first_tokens import never_first
+from fedtext.generation.generators.local_weights import LocalWeights, beginnings, prompt_tokens
 from fedtext.generation.token_sampling import favoured_tokens
 from fedtext.models.generator import Framing, WordWeights
-from fedtext.models.language_model import LanguageModel, Tokenizer, context_length
+from fedtext.models.language_model import context_length
 from fedtext.params import reading
-from fedtext.params.generation import Prompt, Sampler
+from fedtext.params.generation import Sampler
 from fedtext.seeding import stream
 from fedtext.system.cores import even_batches, over_cores
 from fedtext.system.errors import InputError
@@ -150,17 +151,9 @@ def _encode(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompts: Sequence[str], new_tokens: int
 ) -> list[list[int]]:
     """Tokenise every prompt, and check its length against the model's context."""
-    if not prompts:
-        return []
-    encoded: list[list[int]] = tokenizer(list(prompts), verbose=False)["input_ids"]
+    encoded = prompt_tokens(prompts, tokenizer)
     longest = context_length(model)
     for number, ids in enumerate(encoded):
-        if not ids:
-            raise InputError(
-                f"prompt {number} is empty: a continuation needs at least one token to continue",
-                code="empty-prompt",
-                value=number,
-            )
         if longest is not None and len(ids) + new_tokens > longest:
             raise InputError(
                 f"prompt {number} has {len(ids)} tokens; with {new_tokens} new ones that is more than the model's "
@@ -223,38 +216,18 @@ def decoded_texts(
 
 
 @dataclass(frozen=True)
-class LocalGenerator(LanguageModel):
-    """A language model, with or without an adapter, that generates and can be trained (a `TrainableGenerator`).
+class LocalGenerator(LocalWeights):
+    """A language model, with or without an adapter, that generates here and can be trained (a `GuidedGenerator`).
 
     Attributes:
-        measure: The tokenizer that counts lengths; None: the model's own.
-        temperature: This generator's own temperature; None: the sampler's.
-        prompt: This generator's own prompt form; None: the sampler's.
         words: Word weights for all requests, or one for each; empty: none.
     """
 
-    measure: Tokenizer | None = None
-    temperature: float | None = None
-    prompt: Prompt | None = None
     words: tuple[WordWeights, ...] = ()
-
-    @property
-    def identity(self) -> str:
-        """Source, adapter and temperature, as far as they are set."""
-        adapter = f", adapter {self.adapter.name}" if self.adapter else ""
-        return f"{self.source}{adapter}" + (f", temperature {self.temperature:g}" if self.temperature else "")
 
     def with_word_weights(self, words: Sequence[WordWeights]) -> Self:
         """Return the same generator with these word weights, for all requests or the n-th for the n-th request."""
         return replace(self, words=tuple(words))
-
-    def length_tokenizer(self) -> PreTrainedTokenizerBase:
-        """Return the tokenizer that counts lengths."""
-        return self.tokenizer() if self.measure is None else self.measure.load()
-
-    def own(self, sampler: Sampler) -> Sampler:
-        """Return the sampler with this generator's own temperature and prompt form."""
-        return sampler.for_generator(self.temperature, self.prompt)
 
     def write(
         self,
@@ -271,14 +244,14 @@ class LocalGenerator(LanguageModel):
             return []
         model, tokenizer = self.load()
         begun = [framing.before(number) for number in range(len(requests))]
-        beginnings = _beginnings(self.source, requests, framing, tokenizer)
+        prompts = beginnings(self.source, requests, framing, tokenizer)
         own = self.own(sampler)
         with reading.without_recording():  # what names the pieces shapes no text
             finished = finished_pieces(self, requests, framing, responses, own, seed, str(model.device))
         written = sample_responses(
             model,
             tokenizer,
-            [beginning + words for beginning, words in zip(beginnings, begun, strict=True)],
+            [prompt + words for prompt, words in zip(prompts, begun, strict=True)],
             responses=responses,
             sampler=own,
             seed=seed,
@@ -289,42 +262,3 @@ class LocalGenerator(LanguageModel):
             finished=finished,
         )
         return [[words + text for text in texts] for words, texts in zip(begun, written, strict=True)]
-
-    def completion_prompts(self, requests: Sequence[str], framing: Framing) -> list[str]:
-        """Return the requests themselves, or in the model's chat template, up to where the sample begins.
-
-        Raises:
-            ValueError: The model has no chat template.
-        """
-        return _beginnings(self.source, requests, framing, self.tokenizer())
-
-    def ending(self, framing: Framing) -> str:
-        """Return the framing's closing, and in a chat the token that ends the model's turn."""
-        return f"{framing.closing}{self.tokenizer().eos_token or ''}" if framing.chat else framing.closing
-
-
-def _beginnings(
-    source: str, requests: Sequence[str], framing: Framing, tokenizer: PreTrainedTokenizerBase
-) -> list[str]:
-    if not framing.chat:
-        return list(requests)
-    if tokenizer.chat_template is None:
-        raise InputError(no_chat_message(source, "has no chat template"), code="no-chat-template", value=source)
-    first = tokenizer.bos_token if _adds_first_token(tokenizer) else None
-    turns = ([{"role": "user", "content": text}] for text in requests)
-    texts = [tokenizer.apply_chat_template(turn, tokenize=False, add_generation_prompt=True) for turn in turns]
-    return [(text.removeprefix(first) if first else text) + framing.opening for text in texts]
-
-
-def no_chat_message(source: str, reason: str) -> str:
-    """Return an error message: the model cannot be prompted with messages; `reason` says why, as a predicate."""
-    return (
-        f"generator '{source}' {reason}, so it cannot be asked in messages: set generation.prompt=list, or take a "
-        "model that was trained to chat, as models.generator=smollm2 (others' names often end in -Instruct)"
-    )
-
-
-def _adds_first_token(tokenizer: PreTrainedTokenizerBase) -> bool:
-    """Return whether the tokenizer begins every text with its first token, which a template could then double."""
-    ids = tokenizer("a")["input_ids"]
-    return tokenizer.bos_token_id is not None and ids[:1] == [tokenizer.bos_token_id]

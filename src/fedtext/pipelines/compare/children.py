@@ -47,7 +47,17 @@ def end_with_parent() -> None:
 
 # The same split and public text throughout: the seeds show what the algorithms vary, and results pair.
 FIXED_SEEDS = ("partition", "described")
-NOT_LINKED = ("lock", LOG_FILE, "mlflow.db", "mlflow.db-journal", "mlartifacts", f"{PARTIAL}*", f"{REPLACED}*")
+ALONE = {"name": "in_process", "workers": None, "address": None}  # the engine of a run that an engine may have started
+NOT_LINKED = (
+    "lock",
+    "lock_holder.json",
+    LOG_FILE,
+    "mlflow.db",
+    "mlflow.db-journal",
+    "mlartifacts",
+    f"{PARTIAL}*",
+    f"{REPLACED}*",
+)
 
 
 class ResultPaths(NamedTuple):
@@ -107,8 +117,9 @@ def planned(
     simulated = {} if noise_seed is None else {"privacy": {"noise_seed": noise_seed + seed}}
     passed_on = {group: values for group, values in given.items() if group not in ("compare", "data_root")}
     snapshots = {"largefedbench": {"out_dir": parameters["largefedbench"]["out_dir"]}}  # not below the run's data root
+    alone = {"engine": ALONE} if "engine" in parameters else {}
     place = data_root(root, seed, name if entry.params else None)
-    params = merged(passed_on, snapshots, seeds, simulated, entry.params, {"data_root": str(place)})
+    params = merged(passed_on, snapshots, alone, seeds, simulated, entry.params, {"data_root": str(place)})
     source = data_root(root, seed, start_from) if start_from != name else None
     start = source if source != place else None
     return ChildRun(name, entry, seed, RunParameters(params), place, root.parent, left, start, project, conf, env)

@@ -1,7 +1,8 @@
 """Comparison nodes: one run each, then tables, figures and verdicts from the runs' results."""
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from fedtext.privacy.composition import compose_runs
 from fedtext.reporting import figures_comparison as figures
 from fedtext.reporting.comparison import Run, compare_runs, measured_costs, privacy_cost_sentence
 from fedtext.reporting.comparison_text import render_markdown, render_page, table1_csv, table2_csv
+from fedtext.system.engine import current
 from fedtext.system.errors import InputError
 from fedtext.system.refusal import refusal_of
 
@@ -37,25 +39,50 @@ def entry_checker(known: Collection[str]) -> Callable[[Compare, Claims], bool]:
     return check_entries
 
 
-def entry_runner(child: ChildRun) -> Callable[..., tuple[dict[str, Any], dict[str, Any], bool]]:
-    """Create the node that makes or completes one run and reads its results; `before` are the earlier runs."""
+def entries_runner(children: Sequence[ChildRun]) -> Callable[..., tuple[Any, ...]]:
+    """Create the node that makes or completes runs and reads their results.
 
-    def run_and_collect(*before: bool | dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], bool]:
-        run(child)
-        named = {"entry": child.name, "algorithm": child.entry.algorithm, "seed": child.seed}
-        card, privacy, drawn = (_json(child.data_root / path) for path in child.left)
-        result = {
-            **named,
-            "params": child.entry.params,
-            "card": card,
-            "privacy": privacy,
-            "released": release_receipts(child, privacy),
-            SETS_MAP: drawn,
-        }
-        timed = {**named, "units": card["protection"]["units"], "cost": card["cost"][0]}
-        return result, {**timed, **node_seconds(child, privacy)}, True
+    Runs that share a data root follow each other, a lane; the engine has lanes side by side. The node returns the
+    results in the order of the lanes (`lanes_of`), then the seconds, then True. Each run is an argument of its own,
+    which the guard looks at by itself (`fedtext.wiring.guard.bound`).
+    """
+    return partial(_run_and_collect, *children)
 
-    return run_and_collect
+
+def lanes_of(children: Iterable[ChildRun]) -> list[list[ChildRun]]:
+    """Return the runs by data root, in the order in which the first of each comes."""
+    lanes: dict[Path, list[ChildRun]] = {}
+    for child in children:
+        lanes.setdefault(child.data_root, []).append(child)
+    return list(lanes.values())
+
+
+def _run_and_collect(*given: ChildRun | bool) -> tuple[Any, ...]:
+    """Make or complete the runs among `given`; the rest says that the earlier ones are made."""
+    lanes = lanes_of(one for one in given if isinstance(one, ChildRun))
+    found = [one for lane in current().map(_run_lane, lanes) for one in lane]
+    return *(result for result, _ in found), *(seconds for _, seconds in found), True
+
+
+def _run_lane(lane: Sequence[ChildRun]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Make or complete runs one after the other; return the result and the seconds of each."""
+    return [_run_and_read(child) for child in lane]
+
+
+def _run_and_read(child: ChildRun) -> tuple[dict[str, Any], dict[str, Any]]:
+    run(child)
+    named = {"entry": child.name, "algorithm": child.entry.algorithm, "seed": child.seed}
+    card, privacy, drawn = (_json(child.data_root / path) for path in child.left)
+    result = {
+        **named,
+        "params": child.entry.params,
+        "card": card,
+        "privacy": privacy,
+        "released": release_receipts(child, privacy),
+        SETS_MAP: drawn,
+    }
+    timed = {**named, "units": card["protection"]["units"], "cost": card["cost"][0]}
+    return result, {**timed, **node_seconds(child, privacy)}
 
 
 def tabulate(claims: Claims, privacy: Privacy, *results: dict[str, Any]) -> tuple[dict[str, Any], str, str]:

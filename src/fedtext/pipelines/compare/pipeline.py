@@ -1,7 +1,7 @@
 """compare: every entry with every seed as a run of its own, then tables, figures and verdicts over all of them.
 
-Nothing private is read here. A run's node runs again every time, since only the run's own records show what is left to
-do. Its outputs are saved, so that everything after it is rebuilt only where a result changed.
+Nothing private is read here. The nodes of the runs run again every time, since only a run's own records show what is
+left to do. Their outputs are saved, so that everything after them is rebuilt only where a result changed.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -167,17 +167,23 @@ def _ledgers(job: Pipeline, placed: Placing) -> dict[str, Path]:
 
 
 def _runs(children: list[ChildRun], *, ready: str) -> list[Node]:
-    """Create one node a run, each after the one before it: they share files, and the machine has one set of cores."""
-    done = [ready, *(_dataset(child, "result") for child in children)]
-    return [
-        COMPARE.node(
-            nodes.entry_runner(child),
-            list(dict.fromkeys([ready, before])),
-            [_dataset(child, kind) for kind in ("result", "seconds", "asked")],
-            name=f"run_{child.name}_seed_{child.seed}",
-        )
-        for child, before in zip(children, done, strict=False)
-    ]
+    """Create a node for the runs of the seeds' shared data roots, and then one for those that start from their files.
+
+    Each has a lane a data root. Lanes are side by side where the engine has workers, and else one after the other.
+    """
+    waves = {
+        "shared": [child for child in children if child.start_from is None],
+        "variants": [child for child in children if child.start_from is not None],
+    }
+    made = []
+    for name, wave in waves.items():
+        if wave:
+            own = [child for lane in nodes.lanes_of(wave) for child in lane]
+            kinds = [_dataset(child, kind) for kind in ("result", "seconds") for child in own]
+            asked = COMPARE(f"{name}.runs.asked")
+            made.append(COMPARE.node(nodes.entries_runner(own), ready, [*kinds, asked], name=f"run_{name}"))
+            ready = asked
+    return made
 
 
 def _dataset(child: ChildRun, kind: str) -> str:

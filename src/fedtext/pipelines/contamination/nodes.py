@@ -70,7 +70,7 @@ def complete_texts(contamination_texts: pd.DataFrame, model: Any, contamination:
 
 def _writer(model: Any) -> Generator:
     """Return the model as one that writes; the on-device model of the catalog only reads."""
-    return LocalGenerator(model.source, model.adapter) if isinstance(model, LanguageModel) else model
+    return model if isinstance(model, Generator) else LocalGenerator(model.source, model.adapter)
 
 
 def score_likelihoods(

@@ -43,7 +43,7 @@ from fedtext.generation import few_shot
 from fedtext.generation.few_shot import check_text_count
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models.encoder import Encoder
-from fedtext.models.generator import TrainableGenerator
+from fedtext.models.generator import GuidedGenerator, TrainableGenerator
 from fedtext.params.corpus import Chunking
 from fedtext.params.generation import prompts_for
 from fedtext.params.popri import Popri
@@ -188,7 +188,7 @@ def generate_candidates(
 
 
 def generate_guided_candidates(
-    generator: TrainableGenerator,
+    generator: GuidedGenerator,
     adapter: Path,
     prompts: pd.DataFrame,
     state: State,
@@ -330,15 +330,13 @@ def weigh_words_by_candidates(
     return word_weights(written, public_samples["text"].tolist(), released_mean, popri)
 
 
-def guided(
-    generator: TrainableGenerator, prompts: pd.DataFrame, words: pd.DataFrame, popri: Popri
-) -> TrainableGenerator:
+def guided(generator: GuidedGenerator, prompts: pd.DataFrame, words: pd.DataFrame, popri: Popri) -> GuidedGenerator:
     """Return the generator with the word weights of each prompt's class."""
     return generator.with_word_weights(prompt_word_weights(prompts, words, popri))
 
 
 def generate_guided_texts(
-    generator: TrainableGenerator,
+    generator: GuidedGenerator,
     prompts: pd.DataFrame,
     checkpoint: dict[str, int],
     popri: Popri,

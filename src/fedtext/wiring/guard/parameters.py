@@ -46,6 +46,8 @@ DECLARED = (
     "models.masked",
     "models.judge",
     "models.chunk_tokenizer",
+    "served.adapters",
+    "served.seen_as",
     "old",  # largefedbench_diff
     "new",
     "data_root",

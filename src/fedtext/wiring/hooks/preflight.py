@@ -5,7 +5,6 @@ They read public values only.
 
 from __future__ import annotations
 
-import inspect
 import logging
 import os
 import shutil
@@ -20,12 +19,12 @@ from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
-from fedtext.models.generator import ChatGenerator, TrainableGenerator
 from fedtext.params.generation import NAME, TEXT, TOPIC
 from fedtext.privacy.budget_guard import current
 from fedtext.privacy.tags import Tag
 from fedtext.system.errors import FedtextError, InputError, MissingFileError, UnreadableFileError, did_you_mean
 from fedtext.system.file_limit import validate_file_size_limit
+from fedtext.system.mounts import mount_of
 from fedtext.system.refusal import RunRefusedError, one_or_all, unknown_parameter
 from fedtext.wiring.account import NodeBudgetGuard
 from fedtext.wiring.conf_files import value_at
@@ -40,6 +39,7 @@ from fedtext.wiring.console import echo
 from fedtext.wiring.engine import check_engine
 from fedtext.wiring.guard.catalog import dataset_classes, named_credentials
 from fedtext.wiring.hooks.command import leaves, repeating_command
+from fedtext.wiring.hooks.generators import check_adapters, check_follows_instructions, check_guided, check_trained
 from fedtext.wiring.hooks.lengths import check_lengths, check_script
 from fedtext.wiring.hooks.named_files import check_named_files
 from fedtext.wiring.made_with import client_description
@@ -81,6 +81,8 @@ class PreflightHook:
         check_versions(run_params.get("load_versions") or {}, catalog)
         check_named_files(pipeline, active_parameters())
         check_trained(pipeline, catalog)
+        check_guided(pipeline, catalog)
+        check_adapters(pipeline, catalog, active_parameters())
         check_inputs(pipeline, catalog, run_params)
         check_lengths(pipeline, catalog, active_parameters())
         check_script(pipeline, catalog, active_parameters())
@@ -256,6 +258,23 @@ def make_data_root(data_root: Path) -> None:
         )
 
 
+def check_mount(data_root: Path, table: str | None = None) -> None:
+    """Check that the file system of the data root keeps two runs apart; `table` is the system's table of mounts.
+
+    Raises:
+        RunRefusedError: it does not.
+    """
+    mount = mount_of(data_root, table)
+    if mount is not None and (fault := mount.fault) is not None:
+        raise RunRefusedError(
+            f"data_root {data_root} lies on {mount.point} ({mount.kind}), which {fault}, and two runs could spend one "
+            "budget twice: choose a directory on a local disk, on NFS 4 or on Lustre mounted with flock",
+            code="file-system-without-locks",
+            parameter="data_root",
+            value=str(data_root),
+        )
+
+
 def check_data_root(data_root: Path) -> None:
     """Check that the data root is a directory (made if need be) that can be written to, on a disk with some room.
 
@@ -263,6 +282,7 @@ def check_data_root(data_root: Path) -> None:
         RunRefusedError: it is not.
     """
     make_data_root(data_root)
+    check_mount(data_root)
     free = shutil.disk_usage(data_root).free
     if free < SMALLEST_FREE:
         raise RunRefusedError(
@@ -303,39 +323,6 @@ def check_names(given: Mapping[str, Any]) -> None:
         raise one_or_all(RunRefusedError("names of parameters are wrong:", code="unknown-parameters", faults=faults))
 
 
-def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:
-    """Check that nodes that need a generator's weights, by their functions' types, are given one that has them here.
-
-    They train it, or put private text into its prompts, which no server may receive.
-
-    Raises:
-        RunRefusedError: one is given another.
-    """
-    for node, name, reason in _unfit(pipeline, catalog, TrainableGenerator, "training_fault"):
-        algorithm = (node.namespace or node.name).partition(".")[0]
-        raise RunRefusedError(
-            f"{algorithm} needs its generator's weights here, but '{name}' is {reason}: name a directory or a Hugging "
-            "Face id (--params models.generator=...), or run pe with pe.variation=few_shot, which needs none",
-            code="generator-without-weights",
-            parameter=f"models.{name}",
-        )
-
-
-def check_follows_instructions(pipeline: Pipeline, catalog: DataCatalog) -> None:
-    """Check that nodes that instruct a generator, by their functions' types, have one that follows instructions.
-
-    Raises:
-        RunRefusedError: one is given another.
-    """
-    for node, name, reason in _unfit(pipeline, catalog, ChatGenerator, "chat_fault"):
-        raise RunRefusedError(
-            f"{node.name} tells the generator what to write, but '{name}' is {reason}: take one that chats "
-            f"(--params models.{name}=smollm2, or endpoint:MODEL@http://HOST:PORT/v1)",
-            code="generator-does-not-chat",
-            parameter=f"models.{name}",
-        )
-
-
 def check_page(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
     """Check that a page prompt for public text written topic by topic names the topic: nothing else there does.
 
@@ -354,24 +341,6 @@ def check_page(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
             parameter="generation.prompt",
             value=prompt,
         )
-
-
-def _unfit(pipeline: Pipeline, catalog: DataCatalog, wanted: type, fault: str) -> Iterator[tuple[Node, str, str]]:
-    """Yield the nodes, data sets and reasons where a data set that is taken as `wanted` has such a fault."""
-    for node in pipeline.nodes:
-        for name in _given_as(node, wanted):
-            if (reason := getattr(catalog.get(name), fault, None)) is not None:
-                yield node, name, reason
-
-
-def _given_as(node: Node, wanted: type) -> Iterator[str]:
-    """Yield the data sets that a node's function takes as `wanted`."""
-    given, signature = node._inputs, inspect.signature(node.func)
-    named = given if isinstance(given, dict) else {}
-    placed = [given] if isinstance(given, str) else given if isinstance(given, list) else []
-    for parameter, names in signature.bind(*placed, **named).arguments.items():
-        if signature.parameters[parameter].annotation in (wanted, wanted.__name__):
-            yield from names.values() if isinstance(names, dict) else [names] if isinstance(names, str) else names
 
 
 def check_inputs(pipeline: Pipeline, catalog: DataCatalog, run_params: Mapping[str, Any]) -> None:
