@@ -148,6 +148,11 @@ class GeneratorDataset(PublicModelDataset):
         return super().architecture if self._endpoint is None else None
 
     @property
+    def given_name(self) -> str:
+        """The model's name as the configuration gives it; of a server, the model's name there."""
+        return self._source if self._endpoint is None else self._endpoint.model
+
+    @property
     def is_server(self) -> bool:
         """Whether a server writes, which can be checked only by a request."""
         return self._endpoint is not None or self._servers is not None

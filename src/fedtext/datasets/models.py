@@ -63,6 +63,11 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
         source, identity = self._describe().get("source"), str(self.identity())
         return identity if "@" in identity or source is None else str(source)
 
+    @property
+    def given_name(self) -> str:
+        """The model's name as the configuration gives it."""
+        return self._source
+
     @cached_property
     def _place(self) -> str:
         """The source, or the directory of a model that comes with a package."""

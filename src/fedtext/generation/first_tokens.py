@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 GREETINGS = {
     *("dear", "hi", "hello", "hey", "greetings", "good", "welcome", "sincerely", "thank", "thanks", "sorry"),
     *("subject", "to", "from", "title", "note", "question", "here", "sure"),
+    *("bonjour", "bonsoir", "salut", "cher", "chère", "cordialement", "objet", "hallo", "liebe", "lieber", "betreff"),
+    *("hola", "estimado", "estimada", "querido", "querida", "asunto", "你好", "您好", "尊敬", "亲爱", "主题", "مرحبا"),
 }
 CUT = "\ufffd"  # bytes that make a sign only with the next token's
 SYMBOLS = ("â", "ð", "<0xE2>", "<0xF0>")  # first bytes of marks and emoji, as byte-level tokenizers write them

@@ -12,7 +12,7 @@ import unicodedata
 import zlib
 from collections.abc import Sequence
 
-from fedtext.generation.phrases import OF_THE_TEXT, addresses_the_user, saying, starting_with, whole_words
+from fedtext.generation.phrases import FIRM, FROM_PEOPLE, OF_THE_TEXT, addresses_the_user, starting_with, whole_words
 from fedtext.generation.sentences import ends_a_sentence
 
 FEWEST_WORDS, FEWEST_LETTERS = 4, 8  # letters, in scripts that put no spaces between words
@@ -36,31 +36,13 @@ GAP = re.compile(
     r"|\b[^\W\d_]+_[^\W\d]\w*|\bX{2,}\b|_{3,}|\.{6,}"
 )
 LISTED = re.compile(r"^\s*(?:\d+[.)、]\s|[-*•‣◦▪]\s|#{1,6}\s|[A-D][.)]\s)|\*\*|```|[:：]\s*$", re.MULTILINE)
-FIRM = saying(
-    "we (?:sincerely )?apologi[sz]e",
-    "our (?:(?:valued|current|new) )?(?:customers?|clients?|team|staff|website|store|company|products?|menu)",
-    "(?:a|any|all|ensure) customers? (?:who|satisfaction)",
-    "to any customers?",
-    "your (?:order|account|payment|request|purchase) (?:has|have|is|was|will)",
-    "(?:happy|glad|here) (?:to|i could|we could) (?:assist|help)",
-    "inform you",
-    "thank you for (?:contacting|reaching|your (?:order|purchase|patience|interest|feedback|business))",
-    "(?:how|what) (?:can|may) (?:i|we) (?:help|assist)",
-    "customer (?:support|service) (?:representative|specialist|agent|team)",
-)
-PEOPLE = (
-    "(?:customer|client|user|patient|guest|buyer|shopper|passenger|subscriber|tenant|member|people|citizen|student)s?"
-)
-FROM_PEOPLE = saying(
-    PEOPLE + r"\b[^.]*\b(?:asks?|sends?|writes?|reports?|complain|tell|raise|make|have|put|leave|post|submit)"
-)
 SCRIPT = re.compile(r"^[^\W\d]+(?: [^\W\d]+)?: ", re.MULTILINE)  # who speaks
 NAME_ALONE = re.compile(r"[^\W\d]+[,，،]\s*\n")
 EMOJI_AT_MOST = 2
 LETTERS_AT_LEAST, CAPITALS_AT_MOST = 0.5, 0.6  # of the signs that are no space; of the letters that have a case
 PHRASES_AGAIN, PIECES_AGAIN = 0.12, 0.22  # shares of a text that stood in it before
 PHRASE, PIECE = 3, 6  # words; characters
-LEAST_RATIO, LONG_ENOUGH = 0.42, 60  # of compressed bytes to bytes, of texts of so many characters
+LEAST_RATIO, LONG_ENOUGH = 0.42, 60  # of the compressed text to its characters, of texts of so many
 
 
 def is_whole_message(text: str, description: str | None) -> bool:
@@ -128,11 +110,16 @@ def _emoji(text: str) -> int:
 
 
 def _is_repetitive(text: str) -> bool:
-    """Return whether phrases, substrings or bytes of the text repeat many times."""
+    """Return whether phrases, substrings or characters of the text repeat many times."""
     words, packed = WORD.findall(text.casefold()), "".join(text.split())
     if len(words) >= 2 * PHRASE and repeated_runs(words, PHRASE) > PHRASES_AGAIN:
         return True
     if len(packed) >= 2 * PIECE and repeated_runs(packed, PIECE) > PIECES_AGAIN:
         return True
-    raw = text.encode()
-    return len(text) >= LONG_ENOUGH and len(zlib.compress(raw, 9)) / len(raw) < LEAST_RATIO
+    return len(text) >= LONG_ENOUGH and len(zlib.compress(_a_byte_each(text), 9)) / len(text) < LEAST_RATIO
+
+
+def _a_byte_each(text: str) -> bytes:
+    """Return the text's characters, numbered as they come: UTF-8 takes up to four bytes, of which most are alike."""
+    numbers = {sign: number for number, sign in enumerate(dict.fromkeys(text))}
+    return bytes(numbers[sign] % 256 for sign in text)

@@ -62,6 +62,9 @@ AFTERWARDS = starting_with(  # a paragraph that comments on the sample, or signs
     r"\d+[.)]",
     r"(?:best|kind|warm|sincere) (?:regards|wishes)",
     r"(?:regards|sincerely|yours|cheers|thanks|thank you|love)\b[^.?!]{0,30}$",
+    r"(?:bien )?cordialement\b|bien à vous\b|(?:un )?saludos?\b|atentamente\b",
+    r"(?:mit )?(?:freundlichen?|viele|beste) grüßen?\b",
+    "此致|祝好|顺颂|مع (?:خالص |أطيب )?(?:التحية|التحيات|تحياتي)",
 )
 MARK = re.compile(r'(?P<opens>“|(?<![^\s(\[{])"(?=\S))|["”]')  # a straight mark opens before a word, else it closes
 

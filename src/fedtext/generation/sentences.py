@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import re
 
-CLOSING = r"[\"'”’»)\]*_`」』）]*"
+CLOSING = r"(?:[ \u00a0\u202f]?»|[\"'”’“‘«›‹)\]*_`」』）])*"  # French puts a space inside quotation marks
 MARKS = ".!?…؟۔।॥։።។"  # a space or the text's end follows them
 WIDE_MARKS = "。！？｡"  # of scripts without spaces: nothing need follow
-SHORT = r"(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)(?<!\bNo)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\b[A-Z])"
+ABBREVIATIONS = (  # a full stop ends no sentence behind them, nor behind a single capital
+    *("Mr", "Mrs", "Ms", "Dr", "St", "No", "vs", r"e\.g", r"i\.e", "[A-Z]"),
+    *("Nr", "Str", "Tel", "bzw", "ca", "z", "Sr", "Sra", "Dra", "núm", "tél"),
+)
+SHORT = "".join(rf"(?<!\b{one})" for one in ABBREVIATIONS)
 SENTENCE_END = re.compile(
     rf"(?<!^\d)(?<!^\d\d){SHORT}[{MARKS}]{CLOSING}(?=\s|$)|[{WIDE_MARKS}]{CLOSING}", re.MULTILINE
 )  # "2." begins an item of a list

@@ -40,6 +40,7 @@ from fedtext.wiring.engine import check_engine
 from fedtext.wiring.guard.catalog import dataset_classes, named_credentials
 from fedtext.wiring.hooks.command import leaves, repeating_command
 from fedtext.wiring.hooks.generators import check_adapters, check_follows_instructions, check_guided, check_trained
+from fedtext.wiring.hooks.language import warn_of_language
 from fedtext.wiring.hooks.lengths import check_lengths, check_script
 from fedtext.wiring.hooks.named_files import check_named_files
 from fedtext.wiring.made_with import client_description
@@ -84,6 +85,7 @@ class PreflightHook:
         check_guided(pipeline, catalog)
         check_adapters(pipeline, catalog, active_parameters())
         check_inputs(pipeline, catalog, run_params)
+        warn_of_language(pipeline, catalog, active_parameters())
         check_lengths(pipeline, catalog, active_parameters())
         check_script(pipeline, catalog, active_parameters())
         check_follows_instructions(pipeline, catalog)

@@ -1,0 +1,68 @@
+"""The language of a description: told by what it says, by its script and its function words, and else not at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from fedtext.generation.languages import FUNCTION_WORDS, language_of, wanted_language
+
+IN_ENGLISH = (
+    "questions that customers ask their bank",
+    "messages that customers send to an online shop",
+    "notes that nurses write at the end of a shift",
+    "reviews of French restaurants",
+    "posts about a garden",
+    "tweets about die casting",
+    "questions de jour of a quiz show",
+    "docstrings of Python functions that work with files, networks, dates, text, numbers and threads",
+    "chat messages between friends",
+)
+TOLD = {
+    "French": (
+        "messages que des clients envoient à une boutique en ligne",
+        "notes d'infirmières à la fin de leur service",
+    ),
+    "German": ("Nachrichten, die Kunden an einen Online-Shop schreiben", "Beschwerden über die Bahn"),
+    "Spanish": ("mensajes que los clientes envían a una tienda en línea", "cartas de inquilinos al propietario"),
+    "Italian": ("messaggi che i clienti scrivono a un negozio online", "note degli infermieri alla fine del turno"),
+    "Portuguese": ("mensagens que os clientes enviam para uma loja online", "perguntas dos clientes ao banco"),
+    "Dutch": ("berichten die klanten aan een webwinkel sturen", "vragen van klanten aan hun bank"),
+    "Chinese, Japanese or Korean script": ("顾客写给网上商店的消息", "お客様からの質問"),
+    "Arabic script": ("رسائل يكتبها الزبائن إلى متجر على الإنترنت",),
+    "Cyrillic script": ("вопросы клиентов к банку",),
+}
+
+
+@pytest.mark.parametrize("description", IN_ENGLISH)
+def test_english_is_taken_for_no_other_language(description: str) -> None:
+    assert language_of(description) == "English"
+
+
+@pytest.mark.parametrize("text", ["mails", "restaurant reviews", "Rezepte", "job adverts", "1 + 1", ""])
+def test_a_word_or_two_tell_nothing(text: str) -> None:
+    assert language_of(text) is None
+
+
+@pytest.mark.parametrize(("language", "text"), [(name, text) for name, texts in TOLD.items() for text in texts])
+def test_function_words_and_scripts_tell_the_language(language: str, text: str) -> None:
+    assert language_of(text) == language
+
+
+def test_languages_that_share_the_only_words_are_named_together() -> None:
+    assert language_of("questions de patients") == "French, Spanish, Portuguese or Dutch"
+
+
+def test_what_is_said_comes_before_openings_and_openings_before_the_description() -> None:
+    described = "messages that customers send to a shop"
+    assert wanted_language(described) == "English"
+    assert wanted_language(described, ["Ma commande", "Je voudrais"]) == "French"
+    assert wanted_language("messages in german that customers send", ["My order"]) == "German"
+    assert wanted_language("recetas", ["Se pelan los", "Para la masa"]) == "Spanish"
+    assert wanted_language(None) is None
+
+
+@pytest.mark.parametrize("language", FUNCTION_WORDS)
+def test_a_word_is_listed_once(language: str) -> None:
+    listed = FUNCTION_WORDS[language].split()
+    assert listed == sorted(set(listed), key=listed.index)
+    assert all(word == word.casefold() for word in listed)
