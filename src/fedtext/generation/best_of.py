@@ -3,7 +3,7 @@
 A small model writes sense and nonsense from one prompt. Two likelihoods tell them apart better than one: how likely a
 text is, and how much likelier it is where the prompt says what the texts are (their pointwise mutual information). A
 likely text may be of any kind, and one of its kind may be an odd one. Both come from the public model, so choosing by
-them costs no privacy (docs/decisions/0060).
+them costs no privacy (docs/decisions/0062).
 """
 
 from __future__ import annotations
