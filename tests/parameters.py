@@ -61,6 +61,7 @@ from fedtext.wiring.conf_files import deep_merge, read, with_defaults
 ANSWERS = {
     **{"description:": "null", "prompt:": "list", "prompt_alone:": "chat", "openings:": "[]", "examples:": "true"},
     **{f"drawn:{name}{where}": "1.0" for name in ("temperature", "repetition_penalty") for where in ("", ",alone")},
+    "drawn:best_of,alone": "1",
 }
 GIVEN_ELSE_GLOBAL = re.compile(r'"\$\{runtime_params:[\w.]+, \$\{globals:(?P<name>[\w.]+)\}\}"')
 BASE = Path(__file__).parents[1] / "conf" / "base"

@@ -14,6 +14,7 @@ import pytest
 from fedtext.generation.described import described_texts, named_topics, proposed_topics, topics_framing, topics_request
 from fedtext.generation.generators.endpoint import EndpointGenerator
 from fedtext.generation.generators.local import LocalGenerator
+from fedtext.generation.likelihood import mean_log_likelihoods
 from fedtext.generation.prompt_forms import Chat
 from fedtext.models.encoder import Encoder, load_encoder
 from fedtext.models.endpoint import Endpoint, _described
@@ -198,3 +199,29 @@ def test_a_request_says_what_the_texts_are() -> None:
     assert framing.chat
     assert framing.opening.endswith("1.")
     assert framing.message(topics_request("letters")).endswith(framing.format_instruction)
+
+
+def test_a_server_without_likelihoods_has_its_texts_kept_as_they_come(
+    server: Says, encoder: Encoder, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.answers = [f'"{QUESTIONS[0]}"']
+    with caplog.at_level(logging.INFO):
+        made = texts(server, encoder, count=2, best_of=4)
+
+    assert [text for text, _ in made] == [QUESTIONS[0]]
+    assert len(server.asked) == 4  # two goes of two topics: no more are paid for than are kept
+    assert "described.texts.best_of 4" in caplog.text
+
+
+def test_of_several_texts_the_most_plausible_are_kept(encoder: Encoder) -> None:
+    local = LocalGenerator("bundled:generator")
+    given = conf_base(Texts, oversample=1.0, sampler={"prompt": 'def {name}():\n    """{text}"""\n', "temperature": 1.5})
+
+    def written(best_of: int) -> list[str]:
+        own = given.model_copy(update={"best_of": best_of})
+        made = described_texts(local, encoder, "docstrings", ["files"], own, count=8, seed=1)
+        return [str(text) for text in made["text"]]
+
+    likely = [mean_log_likelihoods(local, 'def files():\n    """', written(best_of)).mean() for best_of in (1, 6)]
+
+    assert likely[1] > likely[0] + 0.2

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Int
 
 from fedtext.embedding.similarity import without_near_duplicates
+from fedtext.generation.best_of import best_first
 from fedtext.generation.cleaning import clean_samples
 from fedtext.generation.few_shot import with_openings
 from fedtext.generation.prompt_forms import prompt_form
-from fedtext.models.generator import ChatGenerator, Framing
+from fedtext.models.generator import ChatGenerator, Framing, TrainableGenerator
 from fedtext.params.described import Texts, Topics
 from fedtext.params.generation import Sampler
 from fedtext.seeding import derived_seed
@@ -118,8 +120,9 @@ def described_texts(
 ) -> pd.DataFrame:
     """Generate at most `count` texts of the described kind, topics and openings in turn, without near-duplicates.
 
-    If fewer than `count` usable texts remain of `texts.oversample` times as many, the missing ones are generated in a
-    second pass.
+    `texts.best_of` times as many are written, and the most plausible ones are kept
+    (`fedtext.generation.best_of`). If fewer than `count` usable texts remain of `texts.oversample` times as many, the
+    missing ones are generated in a second pass.
 
     Args:
         generator: The generator.
@@ -138,7 +141,8 @@ def described_texts(
     """
     said: list[pd.DataFrame] = []  # of each go, and its embeddings
     embedded: list[np.ndarray] = []
-    written, wanted = 0, count * texts.oversample
+    best_of = _affordable_best_of(generator, texts)
+    written, wanted = 0, count * texts.oversample * best_of
     for go in range(GOES):
         turns = math.ceil(wanted / (len(topics) * max(len(texts.sampler.openings), 1)))
         more = _written(generator, description, topics, texts.sampler, turns, derived_seed(seed, "texts", go))
@@ -151,13 +155,36 @@ def described_texts(
                 "the generator wrote no text of the kind that corpus.description says: take another one",
                 code="nothing-of-description",
             )
-        distinct = usable.iloc[without_near_duplicates(np.concatenate(embedded), texts.similarity)]
+        order = _order(generator, usable, texts.sampler, best_of)
+        kept = without_near_duplicates(np.concatenate(embedded)[order], texts.similarity)
+        distinct = usable.iloc[order[kept]]
         missing = count - len(distinct)
         if missing <= 0:
             break
         wanted = min(missing * written / len(distinct), count) * texts.oversample
     _report_shortfall(written, len(usable), len(distinct), count)
-    return distinct[:count].reset_index(drop=True)
+    chosen: pd.DataFrame = distinct[["text", "topic"]].head(count)
+    return chosen.reset_index(drop=True)
+
+
+def _affordable_best_of(generator: ChatGenerator, texts: Texts) -> int:
+    """Return how many texts are written for one that is kept: 1 where the generator gives no likelihoods."""
+    if texts.best_of == 1 or isinstance(generator, TrainableGenerator):
+        return texts.best_of
+    LOG.info(
+        "generator %s is a server and gives no likelihoods: described.texts.best_of %s is not used, and texts are kept "
+        "as they come",
+        generator.identity,
+        texts.best_of,
+    )
+    return 1
+
+
+def _order(generator: ChatGenerator, texts: pd.DataFrame, sampler: Sampler, best_of: int) -> Int[np.ndarray, " text"]:
+    """Return the rows of the texts, the best first; as they come where none is written to be left out."""
+    if best_of == 1 or not isinstance(generator, TrainableGenerator):
+        return np.arange(len(texts))
+    return best_first(generator, texts, sampler)
 
 
 def _written(
@@ -165,7 +192,8 @@ def _written(
 ) -> pd.DataFrame:
     """Generate `turns` texts about each topic with each opening, these in turn; unusable ones are empty."""
     form = prompt_form(sampler.model_copy(update={"description": description}))
-    asked = [topic for _ in sampler.openings or ("",) for topic in topics]
+    openings = sampler.openings or ("",)
+    asked = [topic for _ in openings for topic in topics]
     begins = [number // len(topics) for number in range(len(asked))]
     answers = generator.write(
         [form.request([], topic=topic) for topic in asked],
@@ -177,7 +205,8 @@ def _written(
     )
     raw, most = [row[turn] for turn in range(turns) for row in answers], sampler.max_new_tokens
     texts = clean_samples(raw, form, generator.length_tokenizer(), most, legible_only=sampler.legible_only)
-    return pd.DataFrame({"text": texts, "topic": pd.Series(asked * turns, dtype=object)})
+    given = pd.DataFrame({"topic": pd.Series(asked, dtype=object), "opening": [openings[begun] for begun in begins]})
+    return pd.concat([given] * turns, ignore_index=True).assign(text=texts)
 
 
 def _report_shortfall(written: int, usable: int, distinct: int, count: int) -> None:

@@ -51,11 +51,13 @@ class Topics(Parameters):
 class Texts(Parameters):
     """`oversample` times `corpus.public_texts` texts are generated, so that enough remain without near-duplicates.
 
-    If too few remain, the missing ones are generated in a second pass. A text is a near-duplicate if its cosine
+    `best_of` times as many are written where a message asks for them, and the most plausible ones are kept. If too few
+    remain, the missing ones are generated in a second pass. A text is a near-duplicate if its cosine
     similarity to an earlier one is at least `similarity`.
     """
 
     oversample: float = Field(ge=1)
+    best_of: int = Field(ge=1)
     similarity: float = Field(gt=0, le=1)
     sampler: Annotated[Sampler, AfterValidator(_needs_no_examples)]
 

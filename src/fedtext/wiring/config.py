@@ -62,8 +62,9 @@ class ProjectConfigLoader(OmegaConfigLoader):
       `generation.description`; for the docstrings, that of the global `generation.docstrings` where neither is given.
     - `${prompt:}` is the prompt template: `generation.prompt` of the command line, else the global; else for the
       docstrings that of `generation.docstrings`, for other texts `list`. `${prompt_alone:}` is the same where there are
-      no examples yet: a page, or `chat`. `${drawn:temperature}` and `${drawn:repetition_penalty}` are those of the
-      template (`,alone`: where there are no examples yet), `${examples:}` is whether it shows public texts.
+      no examples yet: a page, or `chat`. `${drawn:temperature}`, `${drawn:repetition_penalty}` and
+      `${drawn:best_of}` are those of the template (`,alone`: where there are no examples yet), `${examples:}` is
+      whether it shows public texts.
     - `${openings:}` are the words that texts begin with: `corpus.openings` of the command line, else the global.
     - Credentials of `conf/local` hold in every environment: of all folders it alone is kept out of the repository.
     - A private catalog entry is not previewed by Kedro-Viz unless it has `preview: true`, which the flow check refuses.
@@ -353,17 +354,18 @@ class ProjectConfigLoader(OmegaConfigLoader):
         """Return the prompt template for a generator without examples yet."""
         return self.prompt if TEXT in self.prompt else "chat"
 
-    def _drawn(self, name: str, where: str = "") -> float:
+    def _drawn(self, name: str, where: str = "") -> float | int:
         """Return a sampling setting of the generator: the global one, else the prompt template's.
 
         Args:
-            name: `temperature` or `repetition_penalty`.
+            name: `temperature`, `repetition_penalty` or `best_of`.
             where: `alone` for prompts without examples, else empty.
         """
         stated, own = self["globals"]["generation"], self._given("generation", name)
         prompt = self._prompt_alone if where else self.prompt
         by_form = stated["drawn"]["chat" if prompt == "chat" else "other"]
-        return next(float(value) for value in (own, stated.get(name), by_form[name]) if value is not None)
+        given: float | int = next(value for value in (own, stated.get(name), by_form[name]) if value is not None)
+        return given
 
     def _writes_public_text(self) -> bool:
         """Return whether the generator writes the public text itself: its own texts are then not shown to it again."""

@@ -22,9 +22,12 @@ def _topics(given: Given) -> tuple[Work, ...]:
 
 def _described_texts(given: Given) -> tuple[Work, ...]:
     own, corpus = given.params("described", Described).texts, given.params("corpus", Corpus)
-    texts = corpus.public_texts * own.oversample
+    texts = corpus.public_texts * own.oversample * own.best_of
     written = given.written(texts, 1, own.sampler, within="described.texts", shown=0, model="describer")
-    return (written, given.read(texts, model="encoder"))
+    embedded = given.read(texts, model="encoder")
+    if own.best_of == 1:
+        return (written, embedded)
+    return (written, embedded, given.read(2 * texts, model="describer"))  # behind the request, and behind any other
 
 
 def _public_embeddings(given: Given) -> tuple[Work, ...]:

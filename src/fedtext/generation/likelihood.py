@@ -1,0 +1,88 @@
+"""Log-likelihoods of texts that continue a prompt, under a model whose weights are on this machine."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float
+
+from fedtext.system.cores import even_batches, over_cores
+from fedtext.system.precision import decoding_copy
+from fedtext.system.progress import progress
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from fedtext.models.generator import TrainableGenerator
+
+SIDE_BY_SIDE = 32  # texts of a batch
+
+
+def mean_log_likelihoods(
+    generator: TrainableGenerator, prompt: str, texts: Sequence[str], *, label: str = "likelihoods"
+) -> Float[np.ndarray, " text"]:
+    """Return each text's mean log-likelihood behind the prompt, in nats a token; NaN for an empty text.
+
+    A text is tokenised apart from the prompt, as a generator continues it token by token. The prompt is read once.
+    """
+    import torch
+
+    model, tokenizer = generator.load()
+    rows = [tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in texts]
+    read = sorted((number for number, row in enumerate(rows) if row), key=lambda number: -len(rows[number]))
+    batches = even_batches(read, SIDE_BY_SIDE, 2)
+    prefix = _Prompt.read(decoding_copy(model), tokenizer, prompt)
+
+    def score(batch: Sequence[int]) -> list[float]:
+        with torch.inference_mode():
+            return prefix.mean_log_likelihoods([rows[number] for number in batch])
+
+    scores = np.full(len(rows), np.nan)
+    scored = over_cores(score, batches, len(batches), model.device)
+    for batch, found in zip(batches, progress(scored, label, unit="batch", total=len(batches)), strict=True):
+        scores[list(batch)] = found
+    return scores
+
+
+class _Prompt:
+    """A prompt that a model has read: what it keeps of it, and the logits of the token behind it."""
+
+    def __init__(self, model: PreTrainedModel, length: int, cache: object, logits: Tensor) -> None:
+        self.model, self.length, self.cache, self.logits = model, length, cache, logits
+
+    @classmethod
+    def read(cls, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompt: str) -> _Prompt:
+        """Read the prompt once."""
+        import torch
+
+        ids = torch.tensor([tokenizer(prompt, verbose=False)["input_ids"]], device=model.device)
+        with torch.inference_mode():
+            output = model(input_ids=ids, use_cache=True, logits_to_keep=1)
+        return cls(model, ids.shape[1], output.past_key_values, output.logits)
+
+    def mean_log_likelihoods(self, rows: Sequence[list[int]]) -> list[float]:
+        """Return the mean log-likelihood of each row of token ids behind the prompt."""
+        import torch
+
+        longest = max(map(len, rows))
+        ids = torch.tensor([row + [0] * (longest - len(row)) for row in rows], device=self.model.device)
+        real = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows], device=self.model.device)
+        cache = copy.deepcopy(self.cache)
+        cache.batch_repeat_interleave(len(rows))  # type: ignore[attr-defined]
+        shown = torch.cat([real.new_ones(len(rows), self.length), real[:, :-1]], dim=1)
+        logits = self.logits.expand(len(rows), -1, -1)
+        if longest > 1:
+            more = self.model(input_ids=ids[:, :-1], attention_mask=shown, past_key_values=cache, use_cache=True).logits
+            logits = torch.cat([logits, more], dim=1)
+        return _means(logits, ids, real)
+
+
+def _means(logits: Tensor, ids: Tensor, real: Tensor) -> list[float]:
+    chosen = logits.gather(-1, ids[..., None])[..., 0].float()
+    normaliser = logits.float().logsumexp(-1)
+    means: list[float] = ((chosen - normaliser) * real).sum(1).div(real.sum(1)).tolist()
+    return means

@@ -1,0 +1,74 @@
+"""Best-of-n by the bundled generator, which writes docstrings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedtext.generation.best_of import best_first, plausibility
+from fedtext.generation.generators.local import LocalGenerator
+from fedtext.params.generation import Sampler
+from tests.parameters import conf_base
+
+GOOD = ["Return the number of bytes that were read from the file.", "Raise an error if the value is not a number."]
+MIXED = ["file the of that bytes Return read number were from the.", "not an number Raise is value if error a the."]
+
+
+@pytest.fixture(scope="module")
+def generator() -> LocalGenerator:
+    return LocalGenerator("bundled:generator")
+
+
+def sampler(**changes: object) -> Sampler:
+    given = {"temperature": 1.0, "repetition_penalty": 1.0, "prompt": "list", "description": "docstrings"}
+    return conf_base(Sampler, {**given, "openings": [], **changes})
+
+
+def table(texts: list[str], topics: list[str | None] | None = None, openings: list[str] | None = None) -> pd.DataFrame:
+    none: list[str | None] = [None] * len(texts)
+    topic = pd.Series(topics or none, dtype=object)
+    return pd.DataFrame({"text": texts, "topic": topic, "opening": openings or [""] * len(texts)})
+
+
+def test_sense_comes_before_nonsense(generator: LocalGenerator) -> None:
+    rows = best_first(generator, table([MIXED[0], GOOD[0], MIXED[1], GOOD[1]]), sampler())
+
+    assert set(rows[:2]) == {1, 3}
+
+
+def test_a_kind_tells_apart_what_a_likelihood_alone_does_not(generator: LocalGenerator) -> None:
+    texts, kind = table([*GOOD, *MIXED]), sampler()
+
+    told, untold = plausibility(generator, texts, kind), plausibility(generator, texts, sampler(description=None))
+
+    assert not np.allclose(told, untold)  # untold, the second part is zero
+    assert untold == pytest.approx((untold - untold.mean()) / untold.std(), abs=1e-6)
+
+
+def test_each_prompt_has_its_best_text_before_any_has_its_second(generator: LocalGenerator) -> None:
+    texts = table([MIXED[0], GOOD[0], MIXED[1], GOOD[1]], topics=["files", "files", None, None])
+
+    rows = best_first(generator, texts, sampler()).tolist()
+
+    assert set(rows[:2]) == {1, 3}
+    texts = table([GOOD[0], GOOD[1], MIXED[0], MIXED[1]], openings=["", "", "file", "not"])
+    assert set(best_first(generator, texts, sampler()).tolist()[:3]) >= {2, 3}
+
+
+def test_an_opening_that_was_given_does_not_count(generator: LocalGenerator) -> None:
+    odd, others = "Zyx qwv kjh ", [GOOD[1], *MIXED]
+    texts = [odd + GOOD[0], *others]
+
+    given = plausibility(generator, table(texts, openings=[odd, "", "", ""]), sampler())
+    written = plausibility(generator, table(texts), sampler())
+
+    assert given[0] > max(given[2:])
+    assert written[0] < given[0]
+
+
+def test_nothing_behind_an_opening_comes_last(generator: LocalGenerator) -> None:
+    scores = plausibility(generator, table(["Return", GOOD[0], MIXED[0]], openings=["Return", "", ""]), sampler())
+
+    assert scores[0] == -np.inf
+    assert np.isfinite(scores[1:]).all()

@@ -1,0 +1,50 @@
+"""Likelihoods of texts behind a prompt, by the bundled generator, against a plain pass over prompt and text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from fedtext.generation.generators.local import LocalGenerator
+from fedtext.generation.likelihood import mean_log_likelihoods
+
+PROMPT = "List of 6 diverse original text samples:\nOriginal Text Sample 1\n"
+TEXTS = ["Return the sum of two numbers.", "Close.", "", "Read a file, and close it whatever happens in between.", "x"]
+
+
+@pytest.fixture(scope="module")
+def generator() -> LocalGenerator:
+    return LocalGenerator("bundled:generator")
+
+
+def plain(generator: LocalGenerator, text: str) -> float:
+    """Return the mean log-likelihood by one pass over prompt and text, without a cache and without padding."""
+    model, tokenizer = generator.load()
+    before = tokenizer(PROMPT)["input_ids"]
+    own = tokenizer(text, add_special_tokens=False)["input_ids"]
+    with torch.no_grad():
+        logits = model(torch.tensor([before + own])).logits[0].float().log_softmax(-1)
+    places = range(len(before) - 1, len(before) + len(own) - 1)
+    return float(np.mean([float(logits[place, token]) for place, token in zip(places, own, strict=True)]))
+
+
+def test_a_batch_gives_what_each_text_gives_alone(generator: LocalGenerator) -> None:
+    found = mean_log_likelihoods(generator, PROMPT, TEXTS)
+
+    assert np.isnan(found[2])
+    for number in (0, 1, 3, 4):
+        assert found[number] == pytest.approx(plain(generator, TEXTS[number]), abs=0.05)  # weights in fewer bits
+
+
+def test_words_in_their_order_are_likelier_than_in_none(generator: LocalGenerator) -> None:
+    said = "Return the number of bytes that were read from the file."
+    mixed = "file the of that bytes Return read number were from the."
+
+    right, wrong = mean_log_likelihoods(generator, PROMPT, [said, mixed])
+
+    assert right > wrong + 1
+
+
+def test_no_texts_have_no_likelihoods(generator: LocalGenerator) -> None:
+    assert mean_log_likelihoods(generator, PROMPT, []).shape == (0,)
