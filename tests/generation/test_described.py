@@ -215,7 +215,9 @@ def test_a_server_without_likelihoods_has_its_texts_kept_as_they_come(
 
 def test_of_several_texts_the_most_plausible_are_kept(encoder: Encoder) -> None:
     local = LocalGenerator("bundled:generator")
-    given = conf_base(Texts, oversample=1.0, sampler={"prompt": 'def {name}():\n    """{text}"""\n', "temperature": 1.5})
+    given = conf_base(
+        Texts, oversample=1.0, sampler={"prompt": 'def {name}():\n    """{text}"""\n', "temperature": 1.5}
+    )
 
     def written(best_of: int) -> list[str]:
         own = given.model_copy(update={"best_of": best_of})
