@@ -42,7 +42,7 @@ def plausibility(generator: TrainableGenerator, texts: pd.DataFrame, sampler: Sa
         generator, texts.assign(topic=None), sampler.model_copy(update={"description": None})
     )
     both = _standardised(described) + _standardised(described - of_any_kind)
-    return np.nan_to_num(both, nan=-np.inf)
+    return np.asarray(np.nan_to_num(both, nan=-np.inf))
 
 
 def _log_likelihoods(
