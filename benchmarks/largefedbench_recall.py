@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from label_scores import read_labels, score
+from label_scores import read_abstract_labels, read_labels, score, score_abstracts
 from parameters import conf_base
 
 from fedtext.params.largefedbench import LargeFedBench
@@ -31,6 +31,9 @@ def main() -> None:
         shares = (one.precision(), one.recall(), one.rightly_named / one.named)
         cells = [country, one.passages, one.speeches, f"{one.expected:,}", *(f"{share:.2%}" for share in shares)]
         print("| " + " | ".join(map(str, cells)) + " |")
+    of = score_abstracts(read_abstract_labels(LABELS / "biorxiv.json"), options.shared / "data")
+    cells = ["bioRxiv", of.passages, of.speeches, f"{of.expected:,}", f"{of.precision():.2%}", f"{of.recall():.2%}", ""]
+    print("| " + " | ".join(map(str, cells)) + " |")
 
 
 if __name__ == "__main__":

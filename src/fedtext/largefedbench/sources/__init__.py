@@ -98,12 +98,10 @@ def _unread(source: Source, name: str, path: Path) -> str:
     """
     if printable(name) != name:
         return "its name is not UTF-8: rename it"
+    if path.is_symlink() and path.is_dir():
+        return "a link to a folder, which is not followed"
     if not re.fullmatch(source.pattern, name, re.IGNORECASE):
-        return (
-            "a link to a folder, which is not followed"
-            if path.is_dir()
-            else f"its name is not of a page: {source.pattern}"
-        )
+        return f"its name is not of a page: {source.pattern}"
     return (
         ""
         if path.is_symlink() or path.is_file() or (path.is_dir() and source.name == "us")

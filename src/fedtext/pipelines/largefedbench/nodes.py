@@ -2,11 +2,12 @@
 
 import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plotly.graph_objects import Figure
 
 from fedtext.largefedbench.figures import speech_map, tokens_per_client_by_config
+from fedtext.largefedbench.review import Pulled, review
 from fedtext.models.encoder import Encoder
 from fedtext.models.language_model import place_of
 from fedtext.params.calendar import Calendar, half_year_before
@@ -14,9 +15,6 @@ from fedtext.params.ingest import Ingest
 from fedtext.params.largefedbench import LargeFedBench, Release, half_year
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.console import echo
-
-if TYPE_CHECKING:
-    from fedtext.largefedbench.review import Pulled
 
 SPEECHES_ON_THE_MAP = 1500  # of countries: as many as a figure of points shows apart; no snapshot depends on it
 
@@ -30,7 +28,7 @@ def pull_raw_pages(ingest: Ingest) -> dict[str, Any]:
     return report
 
 
-def pull_half_year(ingest: Ingest, calendar: Calendar) -> list["Pulled"]:
+def pull_half_year(ingest: Ingest, calendar: Calendar) -> list[Pulled]:
     """Pull a half-year from every source of the calendar, one after the other; one that fails does not stop the others.
 
     Raises:
@@ -39,7 +37,6 @@ def pull_half_year(ingest: Ingest, calendar: Calendar) -> list["Pulled"]:
     """
     from fedtext.largefedbench.ingest.errors import IngestError
     from fedtext.largefedbench.ingest.pull import pull, pull_summary
-    from fedtext.largefedbench.review import Pulled
 
     first, last = half_year(_named(calendar))
     pulled, failures = list[Pulled](), list[IngestError]()
@@ -58,7 +55,7 @@ def pull_half_year(ingest: Ingest, calendar: Calendar) -> list["Pulled"]:
     return pulled
 
 
-def build_half_year(largefedbench: LargeFedBench, calendar: Calendar, half_year_pulled: list["Pulled"]) -> str:
+def build_half_year(largefedbench: LargeFedBench, calendar: Calendar, half_year_pulled: list[Pulled]) -> str:
     """Build the snapshot of a half-year from all pages up to its last day; return its directory."""
     _, last = half_year(_named(calendar))
     changes = {"snapshot": largefedbench.snapshot or calendar.half_year, "to_date": largefedbench.to_date or last}
@@ -66,11 +63,10 @@ def build_half_year(largefedbench: LargeFedBench, calendar: Calendar, half_year_
 
 
 def review_half_year(
-    half_year_snapshot: str, largefedbench: LargeFedBench, calendar: Calendar, half_year_pulled: list["Pulled"]
+    half_year_snapshot: str, largefedbench: LargeFedBench, calendar: Calendar, half_year_pulled: list[Pulled]
 ) -> dict[str, str]:
     """Print, and return under the half-year's name, the page of what a person must look at."""
     from fedtext.largefedbench.diff import compare
-    from fedtext.largefedbench.review import review
     from fedtext.largefedbench.snapshot import provenance, snapshot_directory
 
     half, snapshot = _named(calendar), Path(half_year_snapshot)
