@@ -70,7 +70,9 @@ def complete_texts(contamination_texts: pd.DataFrame, model: Any, contamination:
 
 def _writer(model: Any) -> Generator:
     """Return the model as one that writes; the on-device model of the catalog only reads."""
-    return model if isinstance(model, Generator) else LocalGenerator(model.source, model.adapter)
+    only_reads = isinstance(model, LanguageModel) and not isinstance(model, Generator)
+    writer: Generator = LocalGenerator(model.source, model.adapter) if only_reads else model
+    return writer
 
 
 def score_likelihoods(
