@@ -64,6 +64,7 @@ def on(started: AbstractContextManager[Engine], encoder: Encoder, root: Path) ->
             return encoder.encode(TEXTS, undirected_as_zeros=True), counting.pieces
 
 
+@pytest.mark.slow  # each process imports torch; at every commit ballots and trainings show the same of an engine
 def test_embeddings_have_the_same_bytes_on_two_processes(
     encoder: Encoder, in_pieces: np.ndarray, tmp_path: Path
 ) -> None:
