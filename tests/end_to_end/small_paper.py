@@ -50,17 +50,18 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "dp_fedavg": {"rounds": 2},
     "dp_ftrl": {"rounds": 2},
-    "dp_sgd_generation": {"training": {"epochs": 1.0}, "synthetic_texts": 12, "sampler": SHORT},
+    "dp_sgd_generation": {"training": {"epochs": 1.0, "batch_size": 16}, "synthetic_texts": 12, "sampler": SHORT},
     "flexible": {
         "training": {"rounds": 2, "local_steps": 2, "batch_size": 6},
         "texts": 20,
         "sampler": SHORT,
     },
     "wasp": {"rounds": 2, "texts": 24, "prompts_per_class": 2, "sampler": SHORT},
-    "fusegen": {"rounds": 2, "texts": 24, "candidates": 8, "shown": 2, "writing": {"sampler": SHORT}},
+    "fusegen": {"rounds": 2, "texts": 90, "candidates": 8, "shown": 2, "writing": {"sampler": {"max_new_tokens": 32}}},
     "zero_shot": {"texts": 24, "writing": {"sampler": SHORT}},
     "annotation": {"annotators": 20, "public_questions": 6, "sampler": {**SHORT, "prompt": "list"}},
-    "dpprefsyn": {"prompts": 12, "answers": 3, "sampler": SHORT, "rloo": {"completions": 2, "steps": 2, "prompts_per_step": 2}},
+    # The small generator's answers hardly differ, so a gap is small too.
+    "dpprefsyn": {"prompts": 12, "answers": 3, "gap": {"value": 0.01}, "sampler": SHORT, "rloo": {"completions": 2, "steps": 2, "prompts_per_step": 2}},
     "dp_ft": {"sft": {"epochs": 1.0}, "dpo": {"epochs": 1.0}, "tokens": {"prompt": 24, "answer": 16}},
     "policies": {
         "prompts": 4,
