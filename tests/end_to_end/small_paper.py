@@ -62,6 +62,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "annotation": {"annotators": 20, "public_questions": 6, "sampler": {**SHORT, "prompt": "list"}},
     # The small generator's answers hardly differ, so a gap is small too.
     "dpprefsyn": {"prompts": 12, "answers": 3, "gap": {"value": 0.01}, "sampler": SHORT, "rloo": {"completions": 2, "steps": 2, "prompts_per_step": 2}},
+    "dp_prediction": {"synthetic_texts": 12, "sampler": SHORT},
     "dp_ft": {"sft": {"epochs": 1.0}, "dpo": {"epochs": 1.0}, "tokens": {"prompt": 24, "answer": 16}},
     "policies": {
         "prompts": 4,

@@ -335,6 +335,21 @@ def test_a_private_file_is_known_through_a_link(tmp_path: Path) -> None:
         assert notes.read_text() == "x"
 
 
+def test_a_private_file_gets_a_second_name_that_is_private_and_no_other(tmp_path: Path) -> None:
+    """As a comparison's run does, which starts from the files of another: nothing is read."""
+    (private := tmp_path / "private_x.json").write_text("x")
+    (variant := tmp_path / "variant").mkdir()
+    with watched(private_node(tmp_path, reads_private=False)):
+        os.link(private, variant / private.name)
+        for shown in (variant / "x.json", tmp_path.parent / "private_x.json"):
+            with refuses("private-data-set-by-path"):
+                os.link(private, shown)
+        with refuses("private-data-set-by-path"):
+            (variant / private.name).read_text()
+    with watched(private_node(tmp_path)), refuses("side-effect"):
+        os.link(private, variant / "private_y.json")
+
+
 def test_progress_is_shown_where_messages_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

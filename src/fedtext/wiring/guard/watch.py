@@ -145,8 +145,16 @@ class Watch:
                 what = self.shown(named[0]) if named else "a file"
                 self.refuse(f"{verb} {what}")
             return
+        if verb == "links" and named and all(map(self._is_private, named)):
+            return  # a file of a private data set gets a second name that says so: nothing is read or given out
         for path in named:
             self._reads(path, verb)
+
+    def _is_private(self, path: str) -> bool:
+        """Return whether the path is, by its names, that of a private data set below the data root."""
+        real = Path(os.path.realpath(path))
+        below = real.relative_to(self.data_root).parts if real.is_relative_to(self.data_root) else ()
+        return any(part.startswith("private_") for part in below)
 
     def _makes_folder(self, path: str | None) -> None:
         """Check the making of a folder, whose own name is left out of messages: it may be made of private text."""
@@ -163,14 +171,13 @@ class Watch:
         )
 
     def _reads(self, path: str, verb: str) -> None:
-        real = Path(os.path.realpath(path))
-        below = real.relative_to(self.data_root).parts if real.is_relative_to(self.data_root) else ()
-        if any(part.startswith("private_") for part in below) and not self._may_write(path):
+        if self._is_private(path) and not self._may_write(path):
             raise SideEffectRefusedError(
                 f"{self.who} {verb} {path}, the file of a private data set, itself: make the data set its input",
                 code="private-data-set-by-path",
                 value=self.who,
             )
+        real = Path(os.path.realpath(path))
         if not self.may_read and any(real == one or one in real.parents for one in self.private_files):
             raise SideEffectRefusedError(
                 f"{self.who} {verb} {path}, which is private, and writes what is not: read it in a node of its own",
