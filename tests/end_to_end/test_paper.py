@@ -25,6 +25,12 @@ from tests.paper_commands import printed_commands, without_placeholders
 PRINTED = printed_commands()
 ALONE = ["popri", "pe", "pe_sft", "dp_fedavg", "dp_ftrl", "zero_shot", "fusegen"]  # conf/paper needs no more for them
 FAMILIES = ["popri", "wasp", "flexible", "dpprefsyn"]  # files of conf/base/compare
+# What an entry has most of: its own sizes are the paper's, as those of conf/paper are.
+MOST = {
+    **{"rounds": 2, "local_steps": 2, "batch_size": 6, "population": 20},
+    **{"synthetic_texts": 12, "texts": 40},
+}
+OF_A_CURATOR = {"dp_prediction"}  # it is an entry with privacy.aggregation=trusted, and alone it is refused
 
 
 def small(pipeline: str, given: dict[str, str], root: Path, **more: Any) -> dict[str, Any]:
@@ -54,7 +60,16 @@ def configured(values: dict[str, Any], place: Path) -> Path:
         groups = yaml.safe_load(file.read_text("utf-8"))
         _lay(file, {group: left.pop(group) for group in groups if group in left})
     (place / "paper" / "parameters" / "small.yml").write_text(yaml.safe_dump(left), "utf-8")
+    for file in sorted(place.glob("*/compare/*.yml")):
+        file.write_text(yaml.safe_dump(_shrunk(yaml.safe_load(file.read_text("utf-8")))), "utf-8")
     return place
+
+
+def _shrunk(value: Any, name: str = "") -> Any:
+    """The same entries with at most `MOST` of what they count."""
+    if isinstance(value, dict):
+        return {key: _shrunk(one, str(key)) for key, one in value.items()}
+    return min(value, MOST[name]) if name in MOST and isinstance(value, int) else value
 
 
 def _lay(file: Path, values: dict[str, Any]) -> None:
@@ -65,7 +80,8 @@ def entries(family: str) -> list[str]:
     """Names of all entries of a comparison, and the algorithms that they are variants of."""
     text = (ROOT / "conf" / "base" / "compare" / f"{family}.yml").read_text("utf-8")
     named = {name: Entry.model_validate(entry) for name, entry in yaml.safe_load(text)["entries"].items()}
-    return [*dict.fromkeys(entry.algorithm for entry in named.values()), *named]
+    alone = dict.fromkeys(entry.algorithm for entry in named.values() if entry.algorithm not in OF_A_CURATOR)
+    return [*alone, *named]
 
 
 @pytest.mark.slow
