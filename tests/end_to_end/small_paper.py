@@ -82,6 +82,7 @@ OF_PIPELINE: dict[str, dict[str, Any]] = {
     "flexible": {
         **OF_KINDS,
         "partition": {"clients": 6},
+        "silos": {"strong_codes": "class function"},  # of the partition where strong silos differ from the others
         "flexible": {"labels": KINDS},
     },
     "dpprefsyn": {"privacy": {"population": None}},
