@@ -7,7 +7,7 @@ from pathlib import Path
 WORDS = [f"word{i}" for i in range(40)]
 
 
-def save_masked_model(directory: Path) -> str:
+def save_masked_model(directory: Path, positions: int = 80) -> str:
     """Write the model and its tokenizer; return the directory's name."""
     import torch
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
@@ -24,7 +24,7 @@ def save_masked_model(directory: Path) -> str:
     torch.manual_seed(0)
     config = RobertaConfig(
         vocab_size=len(fast), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
-        max_position_embeddings=80, pad_token_id=1, bos_token_id=0, eos_token_id=2,
+        max_position_embeddings=positions, pad_token_id=1, bos_token_id=0, eos_token_id=2,
     )  # fmt: skip
     RobertaForMaskedLM(config).save_pretrained(str(directory))
     fast.save_pretrained(str(directory))

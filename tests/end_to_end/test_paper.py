@@ -41,7 +41,7 @@ def small(pipeline: str, given: dict[str, str], root: Path, **more: Any) -> dict
         for part in reversed(name.split(".")):
             nested = {part: nested}
         told = merged(told, nested)
-    masked = {"masked": save_masked_model(root.with_name("masked"))}
+    masked = {"masked": save_masked_model(root.with_name("masked"), positions=160)}
     return merged(told, SMALL, OF_PIPELINE.get(pipeline, {}), {"models": masked, "data_root": str(root)}, more)
 
 
