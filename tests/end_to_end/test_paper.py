@@ -30,7 +30,6 @@ MOST = {
     **{"rounds": 2, "local_steps": 2, "batch_size": 6, "population": 20, "clients_per_round": 20},
     **{"synthetic_texts": 12, "texts": 40},
 }
-OF_A_CURATOR = {"dp_prediction"}  # it is an entry with privacy.aggregation=trusted, and alone it is refused
 
 
 def small(pipeline: str, given: dict[str, str], root: Path, **more: Any) -> dict[str, Any]:
@@ -77,11 +76,12 @@ def _lay(file: Path, values: dict[str, Any]) -> None:
 
 
 def entries(family: str) -> list[str]:
-    """Names of all entries of a comparison, and the algorithms that they are variants of."""
-    text = (ROOT / "conf" / "base" / "compare" / f"{family}.yml").read_text("utf-8")
-    named = {name: Entry.model_validate(entry) for name, entry in yaml.safe_load(text)["entries"].items()}
-    alone = dict.fromkeys(entry.algorithm for entry in named.values() if entry.algorithm not in OF_A_CURATOR)
-    return [*alone, *named]
+    """Names of all entries of a comparison, and the algorithms that its claims name without parameters."""
+    file = yaml.safe_load((ROOT / "conf" / "base" / "compare" / f"{family}.yml").read_text("utf-8"))
+    named = {name: Entry.model_validate(entry) for name, entry in file["entries"].items()}
+    claimed = {claim[side] for claim in file["claims"].values() for side in ("better", "worse")}
+    alone = claimed & {entry.algorithm for entry in named.values()}
+    return [*sorted(alone), *named]
 
 
 @pytest.mark.slow

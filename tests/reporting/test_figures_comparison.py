@@ -151,6 +151,12 @@ def test_figure_2_has_ticks_and_one_column_of_them_upright() -> None:
     assert [axis.showticklabels for axis in figure.select_yaxes()] == [True, False, False]
 
 
+def test_figure_2_has_a_panel_for_each_of_many_entries() -> None:
+    drawn = json.loads(pca_panels("t", {"synthetic": cloud(50, 1)}, HELD_OUT, CLIENTS, PCA).to_json())
+    figure = figures.sets_panels({f"entry {number}": drawn for number in range(40)})
+    assert len(list(figure.select_xaxes())) == 41
+
+
 @pytest.mark.parametrize(("drawn", "last"), [(True, "held-out text"), (False, "public text")])
 def test_the_last_panel_of_the_sets_is_called_what_it_shows(drawn: bool, last: str) -> None:
     held_out = (HELD_OUT, CLIENTS) if drawn else (None, None)

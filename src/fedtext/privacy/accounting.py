@@ -163,8 +163,15 @@ def _split(kinds: Iterable[SampledGaussian], adjacency: Adjacency) -> tuple[list
     """Return the sampled releases, and the shift of all others together."""
     kinds = tuple(kinds)
     sampled = [kind for kind in kinds if kind.amplified and kind.shift <= _LARGEST_SHIFT]
-    others = [kind for kind in kinds if kind not in sampled]  # without sampling the cost is higher
-    return sampled, math.sqrt(sum(kind.rounds * kind.largest_move(adjacency) ** 2 for kind in others))
+    others = _moved([kind for kind in kinds if kind not in sampled], adjacency)  # without sampling the cost is higher
+    if others > _LARGEST_SHIFT:  # a grid that reaches so far is too coarse for the sampled ones
+        return [], _moved(kinds, adjacency)
+    return sampled, others
+
+
+def _moved(kinds: Iterable[SampledGaussian], adjacency: Adjacency) -> float:
+    """Return by how many noise stddevs one unit can move all of the releases together, sampled in each."""
+    return math.sqrt(sum(kind.rounds * kind.largest_move(adjacency) ** 2 for kind in kinds))
 
 
 def _parts(sampled: Iterable[SampledGaussian], unsampled: float, adjacency: Adjacency) -> list[tuple[Pair, int]]:

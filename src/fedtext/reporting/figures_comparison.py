@@ -124,7 +124,8 @@ def sets_panels(maps: Mapping[str, Mapping[str, Any]]) -> Figure:
         return empty_figure(title, "no entry made synthetic text.")
     names = [_wrapped(name.replace("_", " ")) for name in maps]
     compared = HELD_OUT if all(HELD_OUT in _titles(one) for one in maps.values()) else "public text"
-    figure = make_subplots(rows=1, cols=len(maps) + 1, subplot_titles=[*names, compared], horizontal_spacing=0.03)
+    gaps = {"horizontal_spacing": min(0.03, 0.5 / len(maps))}  # half the width at most, however many panels there are
+    figure = make_subplots(rows=1, cols=len(maps) + 1, subplot_titles=[*names, compared], **gaps)
     for column, one in enumerate(maps.values(), start=1):
         _copy_panel(figure, one, _axes(one)[0], column)
     last = next(iter(maps.values()))
