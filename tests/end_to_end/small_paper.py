@@ -52,7 +52,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "dp_ftrl": {"rounds": 2},
     "dp_sgd_generation": {"training": {"epochs": 1.0, "batch_size": 16}, "synthetic_texts": 12, "sampler": SHORT},
     "flexible": {
-        "training": {"rounds": 2, "local_steps": 2, "batch_size": 6},
+        "training": {"rounds": 2, "local_steps": 2, "batch_size": 4},
         "texts": 20,
         "sampler": SHORT,
     },

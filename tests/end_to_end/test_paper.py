@@ -27,7 +27,7 @@ ALONE = ["popri", "pe", "pe_sft", "dp_fedavg", "dp_ftrl", "zero_shot", "fusegen"
 FAMILIES = ["popri", "wasp", "flexible", "dpprefsyn"]  # files of conf/base/compare
 # What an entry has most of: its own sizes are the paper's, as those of conf/paper are.
 MOST = {
-    **{"rounds": 2, "local_steps": 2, "batch_size": 6, "population": 20, "clients_per_round": 20},
+    **{"rounds": 2, "local_steps": 2, "batch_size": 4, "population": 20, "clients_per_round": 20},
     **{"synthetic_texts": 12, "texts": 40},
 }
 
