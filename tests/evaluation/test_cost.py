@@ -23,5 +23,7 @@ def test_seconds_are_a_client_s_for_an_exchange_and_the_server_s_for_a_round():
     measured = with_seconds(cost, units=100, clients=clients, server=server)
     assert measured.client_seconds == pytest.approx(0.2)
     assert measured.server_seconds == pytest.approx(5.0)
+    nothing_sent = cost.model_copy(update={"exchanges": 0})
+    assert with_seconds(nothing_sent, units=100, clients=clients, server=server).client_seconds is None
     unknown = with_seconds(cost, units=100, clients={}, server={})
     assert (unknown.client_seconds, unknown.server_seconds) == (None, None)

@@ -56,10 +56,13 @@ def with_seconds(cost: Cost, *, units: int, clients: Mapping[str, float], server
         clients: Seconds by name of the nodes that compute client messages.
         server: Seconds by name of the algorithm's other nodes; nodes of a round have `round_03` in their name.
     """
+    exchanged = (
+        units * cost.exchanges
+    )  # none where a control reads no private text, whatever the data root's history has
     rounds = len({found[0] for name in (*clients, *server) if (found := ROUND.search(name))})
     return cost.model_copy(
         update={
-            "client_seconds": sum(clients.values()) / (units * cost.exchanges) if clients else None,
+            "client_seconds": sum(clients.values()) / exchanged if clients and exchanged else None,
             "server_seconds": sum(server.values()) / max(rounds, 1) if server else None,
         }
     )
