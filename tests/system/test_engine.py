@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import torch
 
 from fedtext.system.engine import (
     Engine,
@@ -62,6 +63,12 @@ def test_an_error_is_raised_as_the_function_raised_it(two: Engine) -> None:
         next(found)
     assert str(raised.value) == "piece 2: give another"
     assert list(two.map(abs, [-1])) == [1]
+
+
+def test_tensors_travel_by_value_and_not_as_open_files_of_a_process(two: Engine) -> None:
+    (doubled,) = two.map(lambda piece: piece * 2, [torch.arange(3)])
+    assert doubled.tolist() == [0, 2, 4]
+    assert not doubled.is_shared()
 
 
 def test_workers_are_known_and_are_other_processes(two: Engine) -> None:

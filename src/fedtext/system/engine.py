@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import pickle
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -65,9 +66,12 @@ class Processes:
         """
         packed = packed_work(work)
         try:
-            yield from ordered(
-                lambda piece: self._pool.submit(compute, packed, piece).result, pieces, at_once=2 * self._workers
+            done = ordered(
+                lambda piece: self._pool.submit(_compute_by_value, packed, pickle.dumps(piece)).result,
+                pieces,
+                at_once=2 * self._workers,
             )
+            yield from map(pickle.loads, done)
         except BrokenProcessPool:
             raise WorkerLostError(
                 f"one of {self._workers} worker processes ended in the middle of its work, as one does that needs more "
@@ -144,6 +148,14 @@ def packed_work(work: Callable[[T], R]) -> bytes:
 def compute(packed: bytes, piece: Any) -> Any:
     """Return the value of a packed function for a piece, in a worker."""
     return _unpacked(packed)(piece)
+
+
+def _compute_by_value(packed: bytes, piece: bytes) -> bytes:
+    """Return the pickled value for a pickled piece.
+
+    Without this, torch would send a tensor as an open file of its process, which may have closed it by then.
+    """
+    return pickle.dumps(compute(packed, pickle.loads(piece)))
 
 
 @functools.lru_cache(maxsize=1)
