@@ -60,6 +60,13 @@ class CpuSeconds:
             self.call[report.nodeid] = float(str(measured.get(f"{PROPERTY}.call", 0.0)))
             if "slow" in report.keywords:
                 self.slow.add(report.nodeid)
+            self._write_down(report.nodeid)
+
+    def _write_down(self, name: str) -> None:
+        """Append the test to the file at once: a night that is cut off is measured as far as it came."""
+        if (file := os.environ.get(FILE)) and "PYTEST_XDIST_WORKER" not in os.environ:
+            with open(file, "a", encoding="utf-8") as lines:
+                lines.write(f"{self.call[name]:.2f}\t{self.setup[name]:.2f}\t{name}\n")
 
     def too_long(self) -> dict[str, float]:
         """Return tests without the mark that exceed the limit."""
@@ -72,9 +79,6 @@ class CpuSeconds:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print seconds by package, and the slowest tests."""
-        if file := os.environ.get(FILE):
-            with open(file, "w", encoding="utf-8") as lines:
-                lines.writelines(f"{self.call[name]:.2f}\t{self.setup[name]:.2f}\t{name}\n" for name in self.call)
         whole = {name: self.call[name] + self.setup[name] for name in self.call}
         if sum(whole.values()) < AT_MOST:
             return
