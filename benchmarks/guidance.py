@@ -144,15 +144,24 @@ class Job:
         adapter, pool = self.round(candidates)
         return pool + self.write(adapter, "final", count, final)[1]
 
-    def untrained(self, words: WordWeights | None, seconds: float = np.inf, texts: int = sys.maxsize) -> Pool:
-        """Return what the generator writes without training, for so long or until there are so many texts."""
+    def untrained(
+        self,
+        words: WordWeights | None,
+        seconds: float = np.inf,
+        texts: int = sys.maxsize,
+        stage: str = "untrained",
+    ) -> Pool:
+        """Return what the generator writes without training, for so long or until there are so many texts.
+
+        Another `stage` draws other prompts and other texts.
+        """
         untrained = self.place / "untrained"
         nodes.start_adapter(self.generator, self.popri).save_pretrained(untrained)
-        pool = self.write(untrained, "untrained 0", PROMPTS, words)[1]
+        pool = self.write(untrained, f"{stage} 0", PROMPTS, words)[1]
         for batch in range(1, sys.maxsize):
             if pool.seconds >= seconds or len(pool.table) >= texts:
                 return pool
-            pool += self.write(untrained, f"untrained {batch}", PROMPTS, words)[1]
+            pool += self.write(untrained, f"{stage} {batch}", PROMPTS, words)[1]
         raise AssertionError
 
     def kept(self, name: str, make: Callable[[], Pool]) -> Pool:

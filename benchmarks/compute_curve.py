@@ -1,0 +1,140 @@
+"""What one release buys with more computing: POPri's texts by the minutes of two cores that wrote them.
+
+    python benchmarks/compute_curve.py [--corpora docstrings bank] [--seeds 1] [--minutes 1 5 20 60]
+                                       [--texts 350] [--out build/compute_curve]
+
+One release may be computed on for ever at no further ε. From each seed's release the guided generator writes for the
+most minutes, and so does the unguided one. The texts of fewer minutes are the first of them. `--texts` texts are chosen
+from each pool by the release, and the on-device model is trained on them and on as many private samples. Minutes are of
+two cores, as twice the processor seconds. What is there already is not computed again. The picture is of the means.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from kedro.framework.session import KedroSession
+from kedro.framework.startup import bootstrap_project
+
+from benchmarks.guidance import CORPORA, ROOT, Job, Pool, released, run_parameters
+from fedtext.corpora.records import spread_samples
+from fedtext.evaluation.fine_tuning import fine_tune_and_count
+
+CORES, BATCH = 2, 2000  # texts that are kept together: what a killed run loses at most
+PRIVATE = "private samples"
+FORMS = ("public texts that match", "guided")
+
+
+def written(job: Job, name: str, guided: bool, seconds: float) -> Pool:
+    """Return what the generator writes in so many processor seconds, in parts that are kept as they are done."""
+    words = job.words(pairs=True) if guided else None
+    pool, part = None, 0
+    while pool is None or pool.seconds < seconds:
+        more = job.kept(
+            f"{name}-{part}", lambda number=part: job.untrained(words, texts=BATCH, stage=f"{name} {number}")
+        )
+        pool, part = more if pool is None else pool + more, part + 1
+    return pool
+
+
+def first(pool: Pool, seconds: float) -> Pool:
+    """Return the texts of the first so many seconds."""
+    size = min(len(pool.table), round(len(pool.table) * seconds / pool.seconds))
+    return Pool(pool.table[:size], pool.embeddings[:size], min(seconds, pool.seconds))
+
+
+Facts = dict[str, float]
+
+
+def measured(parameters: dict[str, Any], texts: int, minutes: Sequence[float]) -> dict[str, Facts]:
+    """Return pool size, accuracy and cross-entropy of each form and time, as `form, minutes`."""
+    with KedroSession.create(runtime_params=parameters) as session:
+        catalog = session.load_context().catalog
+        job = Job(catalog, Path(parameters["data_root"]) / "guidance", texts)
+        private, test = catalog.load("private_train"), catalog.load("private_test")["text"].tolist()
+        evaluation, on_device = catalog.load("params:evaluation"), catalog.load("on_device")
+    sets = {PRIVATE: spread_samples(private, texts)["text"].tolist()}
+    sizes = {PRIVATE: texts}
+    for form, guided in zip(FORMS, (False, True), strict=True):
+        whole = written(job, form.split()[0], guided, 60 * CORES * max(minutes))
+        for time in minutes:
+            pool = first(whole, 60 * CORES * time)
+            name = f"{form}, {time:g}"
+            sets[name], sizes[name] = job.chosen(pool), len(pool.table)
+    counted = fine_tune_and_count(on_device, sets, test, evaluation, length=job.chunking.length, seed=job.popri.seed)
+    found = {name: counts.summary() for name, (counts, _) in counted.items()}
+    return {
+        name: {"pool": sizes[name], "top_1": 100 * one["top_1"], "nats": one["cross_entropy"]}
+        for name, one in found.items()
+    }
+
+
+Found = dict[str, list[dict[str, Facts]]]
+
+
+def table(found: Found, minutes: Sequence[float]) -> Iterator[str]:
+    """Yield the Markdown table of means over seeds."""
+    yield "| corpus | texts | minutes | pool | nats a token | accuracy, % | of what is left, % |"
+    yield "|---|---|---|---|---|---|---|"
+    for corpus, seeds in found.items():
+        bar = np.mean([seed[PRIVATE]["top_1"] for seed in seeds])
+        for time in minutes:
+            means = {
+                form: {fact: float(np.mean([seed[f"{form}, {time:g}"][fact] for seed in seeds])) for fact in _FACTS}
+                for form in FORMS
+            }
+            control = means[FORMS[0]]["top_1"]
+            for form, mean in means.items():
+                share = f"{100 * (mean['top_1'] - control) / (bar - control):.0f}" if form != FORMS[0] else ""
+                cells = f"{mean['pool']:,.0f} | {mean['nats']:.2f} | {mean['top_1']:.1f} | {share}"
+                yield f"| {corpus} | {form} | {time:g} | {cells} |"
+        nats = np.mean([seed[PRIVATE]["nats"] for seed in seeds])
+        yield f"| {corpus} | {PRIVATE} | | | {nats:.2f} | {bar:.1f} | |"
+
+
+_FACTS = ("pool", "top_1", "nats")
+
+
+def picture(found: Found, minutes: Sequence[float]) -> go.Figure:
+    """Return accuracy over minutes, a line a form and corpus."""
+    figure = go.Figure()
+    for corpus, seeds in found.items():
+        for form in FORMS:
+            mean = [float(np.mean([seed[f"{form}, {time:g}"]["top_1"] for seed in seeds])) for time in minutes]
+            figure.add_scatter(x=list(minutes), y=mean, name=f"{corpus}: {form}", mode="lines+markers")
+    figure.update_xaxes(type="log", title="minutes of two cores", tickvals=list(minutes))
+    figure.update_yaxes(title="right guesses of the on-device model, %")
+    return figure
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=list(CORPORA))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
+    parser.add_argument("--minutes", type=float, nargs="+", default=[1, 5, 20, 60])
+    parser.add_argument("--texts", type=int, default=350)
+    parser.add_argument("--out", type=Path, default=ROOT / "build/compute_curve")
+    chosen = parser.parse_args()
+    bootstrap_project(ROOT)
+    out, found = chosen.out.resolve(), defaultdict(list)
+    for seed in chosen.seeds:
+        for corpus in chosen.corpora:
+            parameters = run_parameters(corpus, seed, out)
+            kept = Path(parameters["data_root"]) / "curve.json"
+            if not kept.is_file():
+                released(parameters, None)
+                kept.write_text(json.dumps(measured(parameters, chosen.texts, chosen.minutes), indent=1))
+            found[corpus].append(json.loads(kept.read_text()))
+            print("\n".join(table(found, chosen.minutes)), flush=True)
+    picture(found, chosen.minutes).write_json(out / "curve.json")
+
+
+if __name__ == "__main__":
+    main()
