@@ -1,9 +1,9 @@
 """What the generator's temperature does to POPri's texts: how they teach, and how they read.
 
-    python benchmarks/temperature.py [--corpora bank abstracts speeches] [--temperatures 0.7 1.0] [--seeds 1 2]
+    python benchmarks/temperature.py [--corpora docstrings bank abstracts speeches] [--temperatures 0.7 1.0] [--seeds 1 2]
                                      [--texts 200] [--pool 400] [--out build/temperature]
 
-The temperature is that of all that is asked in messages: the public texts from one sentence, and POPri's own. A seed
+The temperature is that of all that is written: the public texts from one sentence, and POPri's own. A seed
 and a temperature have public texts, a release, prompts and texts of their own. `--texts` texts are chosen in each form:
 
 - public: public texts, the first that were written;
@@ -53,7 +53,7 @@ def corpora(snapshots: Path) -> dict[str, dict[str, Any]]:
         "declared_public": True,
     }
     return {
-        "bank": CORPORA["bank"],
+        **CORPORA,
         "abstracts": {"corpus": abstracts, "privacy": {"population": 2000}},
         "speeches": {"corpus": speeches},
     }
@@ -109,7 +109,7 @@ def table(found: Found) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpora", nargs="+", default=["bank", "abstracts", "speeches"])
+    parser.add_argument("--corpora", nargs="+", default=["docstrings", "bank", "abstracts", "speeches"])
     parser.add_argument("--temperatures", type=float, nargs="+", default=[0.7, 1.0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--texts", type=int, default=200)
@@ -126,7 +126,10 @@ def main() -> None:
             for temperature in chosen.temperatures:
                 root = out / f"{corpus}-{seed}-{temperature}"
                 parameters = {"data_root": str(root), "popri": {"seed": seed}, **known[corpus]}
-                parameters |= {"generation": {"temperature": temperature}, "described": {"seed": seed}}
+                parameters |= {
+                    "generation": {"temperature": temperature},
+                    "described": {"seed": seed},
+                }
                 kept = root / "guidance.json"
                 if not kept.is_file():
                     released(parameters, first)

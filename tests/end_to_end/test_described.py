@@ -23,6 +23,7 @@ def own(tmp_path: Path) -> dict[str, object]:
         "corpus__source": "table",
         "corpus__path": tmp_path / "mine.csv",
         "corpus__description": KIND,
+        "generation__prompt": "list",
         "privacy__population": 80,
         "privacy__noise_seed": 7,
     }
@@ -62,6 +63,7 @@ def test_a_job_on_a_table_needs_one_sentence(tmp_path: Path, own: dict[str, obje
     ("values", "words"),
     [
         ({}, ["propose_topics tells the generator what to write", "'bundled:generator'", "models.describer=smollm2"]),
+        ({"generation__prompt": "null"}, ["'bundled:generator' has no chat template", "generation.prompt=list"]),
         ({"corpus__description": "' '"}, ["corpus.description is empty"]),
         (
             {"models__describer": "smollm2", "described__texts__sampler__prompt": "'Customer: {text}'"},

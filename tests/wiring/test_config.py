@@ -163,6 +163,8 @@ def test_the_description_follows_the_source(
     [
         (None, {}, PAGE, PAGE),
         (None, {"corpus": {"source": "table"}}, "list", "chat"),
+        (None, {"corpus": {"source": "table", "description": "letters"}}, "chat", "chat"),
+        (None, {"corpus": {"source": "table", "description": "letters", "public_path": "a.csv"}}, "list", "chat"),
         (None, {"corpus": {"source": "table"}, "generation": {"prompt": "chat"}}, "chat", "chat"),
         (
             None,

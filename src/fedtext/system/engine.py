@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import gc
 import os
-import pickle
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -64,14 +63,14 @@ class Processes:
         Raises:
             WorkerLostError: A worker was killed.
         """
-        packed = packed_work(work)
+        packed = as_bytes(work)
         try:
             done = ordered(
-                lambda piece: self._pool.submit(_compute_by_value, packed, pickle.dumps(piece)).result,
+                lambda piece: self._pool.submit(_compute_by_value, packed, as_bytes(piece)).result,
                 pieces,
                 at_once=2 * self._workers,
             )
-            yield from map(pickle.loads, done)
+            yield from map(_from_bytes, done)
         except BrokenProcessPool:
             raise WorkerLostError(
                 f"one of {self._workers} worker processes ended in the middle of its work, as one does that needs more "
@@ -137,12 +136,18 @@ def over_processes(workers: int | None = None) -> Iterator[Engine]:
         pool.shutdown(cancel_futures=True)
 
 
-def packed_work(work: Callable[[T], R]) -> bytes:
-    """Return the function as bytes, for `compute`."""
+def as_bytes(value: object) -> bytes:
+    """Return a function or a piece as bytes, for a worker; closures and partials too."""
     import cloudpickle
 
-    packed: bytes = cloudpickle.dumps(work)
+    packed: bytes = cloudpickle.dumps(value)
     return packed
+
+
+def _from_bytes(packed: bytes) -> Any:
+    import cloudpickle
+
+    return cloudpickle.loads(packed)
 
 
 def compute(packed: bytes, piece: Any) -> Any:
@@ -151,19 +156,17 @@ def compute(packed: bytes, piece: Any) -> Any:
 
 
 def _compute_by_value(packed: bytes, piece: bytes) -> bytes:
-    """Return the pickled value for a pickled piece.
+    """Return the value for a piece, both as bytes.
 
     Without this, torch would send a tensor as an open file of its process, which may have closed it by then.
     """
-    return pickle.dumps(compute(packed, pickle.loads(piece)))
+    return as_bytes(compute(packed, _from_bytes(piece)))
 
 
 @functools.lru_cache(maxsize=1)
 def _unpacked(packed: bytes) -> Callable[[Any], Any]:
     """Return the function; what it prepares, such as a model, stays for its next piece."""
-    import cloudpickle
-
-    work: Callable[[Any], Any] = cloudpickle.loads(packed)
+    work: Callable[[Any], Any] = _from_bytes(packed)
     return work
 
 

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 import psutil
 
-from fedtext.system.engine import Engine, WorkerLostError, compute, known_as_workers, packed_work
+from fedtext.system.engine import Engine, WorkerLostError, as_bytes, compute, known_as_workers
 from fedtext.system.folders import make_own_folder
 from fedtext.system.refusal import RunRefusedError
 from fedtext.system.threads import cores_here, ordered
@@ -66,7 +66,7 @@ class RayEngine:
             WorkerLostError: A piece was lost with its worker, again and again.
         """
         with _allowed():
-            packed = self._ray.put(packed_work(work))  # once, not with every piece
+            packed = self._ray.put(as_bytes(work))  # once, not with every piece
         return ordered(lambda piece: self._submit(packed, piece), pieces, at_once=2 * self._workers)
 
     def _submit(self, packed: Any, piece: Any) -> Callable[[], Any]:

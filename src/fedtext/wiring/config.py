@@ -341,8 +341,13 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     @cached_property
     def prompt(self) -> str:
-        """The name of the prompt template with which generators are queried."""
-        return str(self._given("generation", "prompt") or self._stated("prompt") or "list")
+        """The name of the prompt template with which generators are queried.
+
+        Where nothing says it: messages if the generator writes the public text from a description, as it was asked for
+        that, else lists.
+        """
+        by_text = "chat" if self._writes_public_text() else "list"
+        return str(self._given("generation", "prompt") or self._stated("prompt") or by_text)
 
     @cached_property
     def openings(self) -> list[str]:
