@@ -33,6 +33,7 @@ from fedtext.params.evaluation import (
 )
 from fedtext.params.federated import DpFedavg, DpFtrl, LocalTraining, ServerOptimizer
 from fedtext.params.flexible import Flexible, SiloTraining
+from fedtext.params.for_reading import ForReading
 from fedtext.params.generation import MaskFilling, Sampler
 from fedtext.params.ingest import Ingest, Requests
 from fedtext.params.labelled import Fusegen, LabelledWriting, ZeroShot
@@ -74,6 +75,7 @@ HOMES: dict[type[Parameters], str] = {
     Contamination: "contamination",
     Corpus: "corpus",
     Described: "described",
+    ForReading: "for_reading",
     DpFedavg: "dp_fedavg",
     DpFt: "dp_ft",
     DpFtrl: "dp_ftrl",

@@ -6,8 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.generation.best_of import best_first, plausibility
+from fedtext.generation.best_of import best_first, most_plausible, plausibility
+from fedtext.generation.generators.endpoint import EndpointGenerator
 from fedtext.generation.generators.local import LocalGenerator
+from fedtext.models.endpoint import Endpoint
+from fedtext.models.language_model import Tokenizer
+from fedtext.params.for_reading import ForReading
 from fedtext.params.generation import Sampler
 from tests.parameters import conf_base
 
@@ -72,3 +76,25 @@ def test_nothing_behind_an_opening_comes_last(generator: LocalGenerator) -> None
 
     assert scores[0] == -np.inf
     assert np.isfinite(scores[1:]).all()
+
+
+def test_what_makes_the_most_sense_is_read_first_of_the_texts_looked_at(generator: LocalGenerator) -> None:
+    texts = pd.DataFrame(
+        {"text": [MIXED[0], GOOD[0], MIXED[1], GOOD[1], "Read me."], "label": [None, "a", None, "b", "c"]}
+    )
+
+    found = most_plausible(generator, texts, sampler(), ForReading(texts=4, share=0.5))
+
+    assert dict(zip(found["text"], found["label"], strict=True)) == {GOOD[0]: "a", GOOD[1]: "b"}
+    assert found["plausibility"].tolist() == [0.75, 0.5]
+
+
+def test_texts_beside_a_server_stay_in_order_and_a_set_without_texts_is_empty(generator: LocalGenerator) -> None:
+    texts = pd.DataFrame({"text": [MIXED[0], GOOD[0]], "label": [None, None]})
+    server = EndpointGenerator(Endpoint("http://localhost:1/v1", "m"), Tokenizer("bundled:generator"))
+
+    found = most_plausible(server, texts, sampler(), ForReading(texts=9, share=0.5))
+
+    assert found["text"].tolist() == [MIXED[0]]
+    assert found["plausibility"].isna().all()
+    assert most_plausible(generator, texts.head(0), sampler(), ForReading(texts=9, share=0.5)).empty

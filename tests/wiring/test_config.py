@@ -194,10 +194,10 @@ def test_how_a_generator_is_asked_follows_the_source(
     [
         ({}, (1.0, 1.0), (1.0, 1.0), False),  # pages, and public text of the generator's own
         ({"corpus": {"description": None}}, (1.0, 1.0), (1.0, 1.0), True),
-        ({"generation": {"prompt": "chat"}}, (0.7, 1.2), (0.7, 1.2), False),
-        ({"generation": {"prompt": "list"}}, (1.0, 1.0), (0.7, 1.2), False),
+        ({"generation": {"prompt": "chat"}}, (1.0, 1.2), (1.0, 1.2), False),
+        ({"generation": {"prompt": "list"}}, (1.0, 1.0), (1.0, 1.2), False),
         ({"generation": {"prompt": "chat", "temperature": 0.9}}, (0.9, 1.2), (0.9, 1.2), False),
-        ({"generation": {"prompt": "chat"}, "corpus": {"public_path": "mine.csv"}}, (0.7, 1.2), (0.7, 1.2), True),
+        ({"generation": {"prompt": "chat"}, "corpus": {"public_path": "mine.csv"}}, (1.0, 1.2), (1.0, 1.2), True),
     ],
 )
 def test_how_texts_are_drawn_follows_how_they_are_asked_for(

@@ -50,6 +50,10 @@ class ParquetDataset(AtomicSave, pandas.ParquetDataset):  # type: ignore[misc]
     """A pandas table in Parquet, saved all-or-nothing."""
 
 
+class CSVDataset(AtomicSave, pandas.CSVDataset):  # type: ignore[misc]
+    """A pandas table as CSV in UTF-8, for people, saved all-or-nothing."""
+
+
 _ONE = "array"
 
 

@@ -8,13 +8,16 @@ them costs no privacy (docs/decisions/0062).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
 from fedtext.generation.likelihood import mean_log_likelihoods
 from fedtext.generation.prompt_forms import prompt_form
-from fedtext.models.generator import TrainableGenerator
+from fedtext.models.generator import Generator, TrainableGenerator
+from fedtext.params.for_reading import ForReading
 from fedtext.params.generation import Sampler
 from fedtext.system.missing import nullable
 
@@ -30,6 +33,31 @@ def best_first(generator: TrainableGenerator, texts: pd.DataFrame, sampler: Samp
     scores = pd.Series(plausibility(generator, texts, sampler), index=texts.index)
     rank: pd.Series = scores.groupby([texts["topic"], texts["opening"]], dropna=False).rank("first", ascending=False)
     return np.asarray(np.lexsort((-scores, rank)))
+
+
+def most_plausible(
+    generator: Generator, synthetic: pd.DataFrame, sampler: Sampler, for_reading: ForReading
+) -> pd.DataFrame:
+    """Return the synthetic texts that make the most sense to a reader, the most plausible first.
+
+    Args:
+        generator: A model that was told what the texts are. A server gives no likelihoods: its texts stay in order.
+        synthetic: Columns `text` and `label`.
+        sampler: Prompt form and description.
+        for_reading: How many texts are looked at, and the share that is kept.
+
+    Returns:
+        Columns `text`, `label` and `plausibility`: the share of the texts looked at that are less plausible; None
+        beside a server.
+    """
+    read = synthetic[["text", "label"]].head(for_reading.texts).reset_index(drop=True)
+    kept = math.ceil(for_reading.share * len(read))
+    if not isinstance(generator, TrainableGenerator):
+        return read.head(kept).assign(plausibility=None)
+    scores = plausibility(generator, read[["text"]].assign(topic=None, opening=""), sampler)
+    order = np.argsort(-scores, kind="stable")
+    less_plausible = 1 - (np.arange(len(read)) + 1) / max(len(read), 1)
+    return read.iloc[order].assign(plausibility=less_plausible).head(kept).reset_index(drop=True)
 
 
 def plausibility(generator: TrainableGenerator, texts: pd.DataFrame, sampler: Sampler) -> Float[np.ndarray, " text"]:

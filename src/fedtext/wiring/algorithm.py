@@ -44,6 +44,7 @@ class Outputs:
         self.ledger = f"{algorithm}_ledger"
         self.exchange = f"{algorithm}_exchange"
         self.synthetic = f"{algorithm}_synthetic"
+        self.for_reading = f"{algorithm}_for_reading"
         self.synthetic_embeddings = f"{algorithm}_synthetic_embeddings"
         self.model = f"{algorithm}_model"
         self.round_embeddings = f"{algorithm}_round_embeddings"

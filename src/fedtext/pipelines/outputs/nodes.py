@@ -9,9 +9,13 @@ import pandas as pd
 from fedtext.corpora.records import SYNTHETIC_COLUMNS
 from fedtext.embedding.nonempty import encode_nonempty, nonempty_by_round
 from fedtext.federation.communication import Cost, Exchange
+from fedtext.generation.best_of import most_plausible
 from fedtext.generation.few_shot import check_text_count, first_nonempty
 from fedtext.models.encoder import Encoder
+from fedtext.models.generator import Generator
 from fedtext.params.corpus import Corpus
+from fedtext.params.described import Described
+from fedtext.params.for_reading import ForReading
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.allowance import Allowance
 from fedtext.privacy.ledger import Ledger
@@ -48,6 +52,13 @@ def keep_written_texts(written: pd.DataFrame, encoder: Encoder) -> tuple[pd.Data
     """Return the synthetic data set, all texts with their round and generator, and its embeddings."""
     table = written[[*SYNTHETIC_COLUMNS, "generator"]]
     return table, encode_nonempty(encoder, table["text"].tolist(), label="texts of the generators")
+
+
+def choose_for_reading(
+    synthetic: pd.DataFrame, describer: Generator, described: Described, for_reading: ForReading
+) -> pd.DataFrame:
+    """Choose the synthetic texts that a person should read first, by the public model that was told what they are."""
+    return most_plausible(describer, synthetic, described.texts.sampler, for_reading)
 
 
 def count_nothing_exchanged(written: pd.DataFrame) -> Exchange:

@@ -11,8 +11,11 @@ from fedtext.wiring.unrolling import Namespace
 OF_PAIRS = (OutputType.PREFERENCES, OutputType.POLICY)  # whose private records are pairs
 
 
-def create_pipeline(algorithm: Algorithm) -> Pipeline:
-    """Create privacy report and cost, from the ledger and exchange of the algorithm, or of the one it depends on."""
+def create_pipeline(algorithm: Algorithm, *, described: bool) -> Pipeline:
+    """Create privacy report and cost, from the ledger and exchange of the algorithm, or of the one it depends on.
+
+    Of texts whose kind is `described` to a model, the most plausible ones are chosen for reading.
+    """
     own, made, paid = Namespace(algorithm.name), algorithm.outputs, Outputs(algorithm.depends_on or algorithm.name)
     return Pipeline(
         [
@@ -23,7 +26,17 @@ def create_pipeline(algorithm: Algorithm) -> Pipeline:
                 name="write_privacy_report",
             ),
             own.node(nodes.cost_writer(algorithm.title), paid.exchange, made.cost, name="write_cost"),
+            *([_for_reading(own, made)] if described and algorithm.makes is OutputType.TEXTS else []),
         ]
+    )
+
+
+def _for_reading(own: Namespace, made: Outputs) -> Node:
+    return own.node(
+        nodes.choose_for_reading,
+        [made.synthetic, "describer", "params:described", "params:for_reading"],
+        made.for_reading,
+        name="choose_for_reading",
     )
 
 

@@ -16,6 +16,7 @@ RULES: dict[str, Rule] = {
 }
 REPEATED = re.compile(r"\b(?:round_\d+|closing)\.")
 OF_ONE = re.compile(r"^evaluation\.\w+\.(?=\w+$)")  # an evaluation for one algorithm
+OF_EACH = re.compile(r"^\w+\.(?=choose_for_reading$)")  # a node that algorithms have in common
 
 
 def kind_of(node: str) -> str:
@@ -25,7 +26,7 @@ def kind_of(node: str) -> str:
 
 def rule_of(node: str) -> Rule | None:
     """Return the rule of a node, by the longest beginning of its name that has one; None if none has."""
-    name = OF_ONE.sub("evaluation.", kind_of(node))
+    name = OF_EACH.sub("outputs.", OF_ONE.sub("evaluation.", kind_of(node)))
     found = [beginning for beginning in RULES if name.startswith(beginning)]
     return RULES[max(found, key=len)] if found else None
 

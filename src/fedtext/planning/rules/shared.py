@@ -6,6 +6,7 @@ from fedtext.params.corpus import Corpus
 from fedtext.params.described import Described
 from fedtext.params.evaluation import Classification, Evaluation
 from fedtext.params.federated import DpFedavg, DpFtrl, LocalTraining
+from fedtext.params.for_reading import ForReading
 from fedtext.params.generation import prompts_for
 from fedtext.params.plan import Planning
 from fedtext.params.training import CausalTraining
@@ -28,6 +29,11 @@ def _described_texts(given: Given) -> tuple[Work, ...]:
     if own.best_of == 1:
         return (written, embedded)
     return (written, embedded, given.read(2 * texts, model="describer"))  # behind the request, and behind any other
+
+
+def _for_reading(given: Given) -> tuple[Work, ...]:
+    texts = given.params("for_reading", ForReading).texts
+    return (given.read(2 * texts),)  # behind the request, and behind any other
 
 
 def _public_embeddings(given: Given) -> tuple[Work, ...]:
@@ -113,6 +119,7 @@ def _tagged(given: Given) -> tuple[Work, ...]:
 RULES: dict[str, Rule] = {
     "propose_topics": _topics,
     "write_described_texts": _described_texts,
+    "outputs.choose_for_reading": _for_reading,
     "judge_generator": nothing,
     "embed_public_samples": _public_embeddings,
     "embed_private_samples": lambda given: (given.read(given.samples),),
