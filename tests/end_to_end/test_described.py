@@ -47,6 +47,8 @@ def test_a_job_on_a_table_needs_one_sentence(tmp_path: Path, own: dict[str, obje
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     synthetic = pd.read_parquet(tmp_path / "data" / "07_model_output" / "pe" / "synthetic.parquet")
     assert {word for text in synthetic["text"] for word in text.split()} <= set(WORDS)  # the server wrote them
+    first = pd.read_csv(tmp_path / "data" / "07_model_output" / "pe" / "for_reading.csv")
+    assert first["text"].tolist() == synthetic["text"].head(len(first)).tolist(), "a server gives no likelihoods"
     made = tmp_path / "data" / "02_intermediate"
     topics, records = (pd.read_parquet(made / f"public_{name}.parquet") for name in ("topics", "records"))
     assert asked
