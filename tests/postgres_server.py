@@ -9,9 +9,11 @@ import os
 import pwd
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -39,7 +41,9 @@ class Server:
         """What a statement of the owner's returns."""
         import psycopg
 
-        with psycopg.connect(self.address(database), password=PASSWORD, autocommit=True) as connection:
+        with psycopg.connect(
+            self.address(database), password=PASSWORD, autocommit=True, client_encoding="utf8"
+        ) as connection:
             found = connection.execute(statement)
             return found.fetchall() if found.description else []
 
@@ -81,7 +85,7 @@ def running() -> Iterator[Server]:
             _wait(server, Server(port), root / "log")
             yield Server(port)
         finally:
-            server.terminate()  # a smart shutdown waits for connections: none is left but those of a failed test
+            server.send_signal(signal.SIGINT)  # a fast shutdown: it waits for nobody
             with suppress(subprocess.TimeoutExpired):
                 server.wait(10)
             server.kill()
@@ -123,8 +127,53 @@ def postgres() -> Iterator[Server]:
 
 @pytest.fixture
 def team_database(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The address of an empty database of its own, whose password libpq finds in the environment."""
+    """The address of an empty database of its own, whose password libpq finds in the environment.
+
+    Its defaults are those under which a charge could be missed or lost.
+    """
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     name = f"team_{secrets.token_hex(6)}"
     postgres.execute(f"CREATE DATABASE {name}")
+    postgres.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'")
+    postgres.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
     return postgres.address(name)
+
+
+class Cutting:
+    """A cable to the server that is cut when a statement passes: before it arrives, or when it has been answered."""
+
+    def __init__(self, port: int, statement: bytes, *, arrives: bool) -> None:
+        self._port, self._statement, self._arrives = port, statement, arrives
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port, self.cut = self._listening.getsockname()[1], threading.Event()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        self._listening.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listening.accept()
+                server = socket.create_connection(("127.0.0.1", self._port))
+                threading.Thread(target=self._up, args=(client, server), daemon=True).start()
+                threading.Thread(target=self._down, args=(client, server), daemon=True).start()
+
+    def _up(self, client: socket.socket, server: socket.socket) -> None:
+        with client, server, suppress(OSError):
+            while sent := client.recv(1 << 16):
+                if self._statement in sent:
+                    self.cut.set()
+                    if self._arrives:
+                        server.sendall(sent)
+                        time.sleep(0.5)  # it is carried out, and the answer is not passed on
+                    for end in (client, server):
+                        end.shutdown(socket.SHUT_RDWR)
+                    return
+                server.sendall(sent)
+
+    def _down(self, client: socket.socket, server: socket.socket) -> None:
+        with suppress(OSError):
+            while (answer := server.recv(1 << 16)) and not self.cut.is_set():
+                client.sendall(answer)
+            client.shutdown(socket.SHUT_RDWR)

@@ -34,7 +34,8 @@ from fedtext.system.refusal import RunRefusedError
 if TYPE_CHECKING:
     from psycopg import Cursor
 
-PATIENCE = 60  # seconds for the lock of a data set, which others hold for the moment of a charge
+PATIENCE = 120  # seconds for the lock of a data set, which others hold for the moment of a charge
+SILENCE = 60  # seconds after which the lock of a machine is given back that says nothing
 CONNECT_PATIENCE = 15
 VERSION = 1  # of the tables
 TABLES = """
@@ -59,7 +60,7 @@ SETTINGS = f"""
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SET LOCAL synchronous_commit = on;
 SET LOCAL lock_timeout = '{PATIENCE}s';
-SET LOCAL idle_in_transaction_session_timeout = '{2 * PATIENCE}s'
+SET LOCAL idle_in_transaction_session_timeout = '{SILENCE}s'
 """
 ROOTS_OF = """
 WITH own AS (SELECT id FROM fedtext.data_root WHERE name = ANY(%(names)s) AND NOT removed),
@@ -290,7 +291,8 @@ class TeamHistoryLostError(RunRefusedError):
 
 
 def _has_tables(cursor: Cursor[Any]) -> bool:
-    cursor.execute("SELECT to_regclass('fedtext.registry') IS NOT NULL")
+    # not to_regclass, which remembers what it has not found
+    cursor.execute("SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = 'fedtext' AND tablename = 'registry')")
     return bool(cursor.fetchall()[0][0])
 
 
