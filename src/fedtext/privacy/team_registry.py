@@ -17,7 +17,8 @@ import hashlib
 import os
 import platform
 import secrets
-from collections.abc import Collection, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,6 +35,7 @@ from fedtext.system.refusal import RunRefusedError
 if TYPE_CHECKING:
     from psycopg import Cursor
 
+OF_ROOTS = "WHERE data_root = ANY(%s)"
 PATIENCE = 120  # seconds for the lock of a data set, which others hold for the moment of a charge
 SILENCE = 60  # seconds after which the lock of a machine is given back that says nothing
 CONNECT_PATIENCE = 15
@@ -146,7 +148,7 @@ class TeamRegistry:
         """Return the data roots themselves and all others in which data sets with one of their units were read."""
         with self._transaction() as cursor:
             cursor.execute(RELATED, {"names": [self.name_of(path) for path in roots]})
-            return [_filled(cursor, *row) for row in cursor.fetchall()]
+            return _filled(cursor, cursor.fetchall())
 
     def register_data_set(self, path: Path, clients: Iterable[str], texts: Iterable[str]) -> None:
         """Record which data set was read in a data root; the caller must hold the whole lock."""
@@ -189,9 +191,8 @@ class TeamRegistry:
 
     def _data_root(self, cursor: Cursor[Any], path: Path) -> DataRoot:
         name = self.name_of(path)
-        cursor.execute("SELECT id FROM fedtext.data_root WHERE name = %s AND NOT removed", [name])
-        found = cursor.fetchone()
-        return _filled(cursor, found[0], name, False) if found else DataRoot(path=name)
+        cursor.execute("SELECT id, name, removed FROM fedtext.data_root WHERE name = %s AND NOT removed", [name])
+        return next(iter(_filled(cursor, cursor.fetchall())), DataRoot(path=name))
 
     def _id(self, cursor: Cursor[Any], path: Path) -> int:
         """Return the number of a data root, which is given one if it has none."""
@@ -310,22 +311,36 @@ def _make_tables(cursor: Cursor[Any]) -> bytes | None:
     return key
 
 
-def _filled(cursor: Cursor[Any], number: int, name: str, removed: bool) -> DataRoot:
-    """Return the entry of one data root."""
-    cursor.execute("SELECT data_set FROM fedtext.data_read WHERE data_root = %s ORDER BY data_set", [number])
-    sets = tuple(one for (one,) in cursor.fetchall())
-    cursor.execute("SELECT made, entry FROM fedtext.release WHERE data_root = %s ORDER BY made", [number])
+def _filled(cursor: Cursor[Any], roots: Sequence[tuple[int, str, bool]]) -> list[DataRoot]:
+    """Return the entries of data roots, of which the number, the name and whether they were removed are given."""
+    numbers = [number for number, _, _ in roots]
+    sets, releases = defaultdict[int, list[str]](list), defaultdict[int, list[Registered]](list)
+    cursor.execute(f"SELECT data_root, data_set FROM fedtext.data_read {OF_ROOTS} ORDER BY data_set", [numbers])
+    for number, one in cursor.fetchall():
+        sets[number].append(one)
+    cursor.execute(f"SELECT data_root, made, entry FROM fedtext.release {OF_ROOTS} ORDER BY made", [numbers])
+    for number, made, entry in cursor.fetchall():
+        releases[number].append(Registered(made=made, entry=_entry(entry)))
+    return [
+        DataRoot(
+            path=f"{name}, which was removed" if removed else name,
+            data_sets=tuple(sets[number]),
+            releases=tuple(releases[number]),
+        )
+        for number, name, removed in roots
+    ]
+
+
+def _entry(written: str) -> Spent:
     try:
-        made = tuple(Registered(made=at, entry=Spent.model_validate_json(entry)) for at, entry in cursor.fetchall())
+        return Spent.model_validate_json(written)
     except ValidationError:
         raise RunRefusedError(
-            f"the team's history has a release of {name} that another version of fedtext wrote, so it cannot be "
-            "accounted for: use the newest version of fedtext that the team uses",
+            "the team's history has a release that another version of fedtext wrote, so it cannot be accounted for: "
+            "use the newest version of fedtext that the team uses",
             code="team-history-unreadable",
             parameter="privacy.history",
-            value=name,
         ) from None
-    return DataRoot(path=f"{name}, which was removed" if removed else name, data_sets=sets, releases=made)
 
 
 def _sketches(cursor: Cursor[Any]) -> list[tuple[str, Sketch]]:
