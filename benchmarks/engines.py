@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import resource
+import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -30,6 +31,7 @@ from fedtext.wiring.guard.watch import Watch
 from fedtext.wiring.guard.workers import watched_engine
 
 WORKERS = 2
+PROCESSES = {"one process": 1, "two processes": 2}
 RAY_WORKERS = ("ray::IDLE", "ray::compute")  # Ray's agents have such names too, and end a cluster with them
 
 
@@ -58,11 +60,15 @@ def started(name: str, folder: Path) -> Iterator[Engine]:
     with ExitStack() as stack:
         if name == "in process":
             yield InProcess()
-        elif name == "two processes":
-            yield watched_engine(stack.enter_context(over_processes(WORKERS)), watch)
+        elif "process" in name:
+            yield watched_engine(stack.enter_context(over_processes(PROCESSES[name])), watch)
         else:
             engine = watched_engine(stack.enter_context(over_ray(WORKERS, None, folder / "spill")), watch)
             yield Killing(engine) if "killed" in name else engine
+
+
+def _since(began: float) -> float:
+    return round(time.perf_counter() - began, 1)
 
 
 def _cpu_seconds() -> float:
@@ -71,18 +77,26 @@ def _cpu_seconds() -> float:
     return sum(sum(psutil.Process(one).cpu_times()[:2]) for one in alive)
 
 
-def measured(name: str, release: Callable[[], bytes], folder: Path) -> tuple[bytes, dict[str, Any]]:
-    """Return the release's bytes, and what the engine costs: its start, the first release and the second."""
-    began = time.perf_counter()
+def measured(name: str, release: Callable[[], bytes], folder: Path, repeats: int = 1) -> tuple[bytes, dict[str, Any]]:
+    """Return the release's bytes, and what the engine costs: its start, the first release, and later ones' medians.
+
+    Where a worker is killed there is one release.
+    """
+    began, used = time.perf_counter(), _cpu_seconds()
     with started(name, folder) as engine, computing_on(engine):
-        cost: dict[str, Any] = {"engine": name, "start_s": round(time.perf_counter() - began, 1)}
-        for turn in ("first", "second"):
+        cost: dict[str, Any] = {
+            "engine": name,
+            "start_s": _since(began),
+            "start_cpu_s": round(_cpu_seconds() - used, 1),
+        }
+        turns: list[tuple[float, float]] = []
+        for _ in range(1 if "killed" in name else 1 + repeats):
             began, used = time.perf_counter(), _cpu_seconds()
             found = release()
-            cost[f"{turn}_s"] = round(time.perf_counter() - began, 1)
-            cost[f"{turn}_cpu_s"] = round(_cpu_seconds() - used, 1)
-            if "killed" in name:
-                break
+            turns.append((_since(began), round(_cpu_seconds() - used, 2)))
+        cost["first_s"], cost["first_cpu_s"] = turns[0]
+        if turns[1:]:
+            cost["later_s"], cost["later_cpu_s"] = map(statistics.median, zip(*turns[1:], strict=True))
         alive = [psutil.Process(one) for one in worker_processes() if psutil.pid_exists(one)]
         cost["workers_mib"] = round(sum(one.memory_info().rss for one in alive) / 2**20)
     cost["own_peak_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
@@ -107,6 +121,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clients", type=int, default=4000)
     parser.add_argument("--candidates", type=int, help="of a round of ballots; without: the mean features")
+    parser.add_argument("--repeats", type=int, default=1, help="releases after the first")
     parser.add_argument("--engines", nargs="*", default=["in process", "two processes", "Ray", "Ray, killed"])
     options = parser.parse_args()
     os.environ.setdefault("FEDTEXT_PROGRESS", "0")
@@ -115,7 +130,7 @@ def main() -> None:
     first: bytes | None = None
     with tempfile.TemporaryDirectory() as folder:
         for name in wanted:
-            found, cost = measured(name, release, Path(folder))
+            found, cost = measured(name, release, Path(folder), options.repeats)
             first = first or found
             print(json.dumps(cost | {"same_bytes": found == first}), flush=True)
 

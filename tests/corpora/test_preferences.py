@@ -5,16 +5,20 @@ Private pairs: who is held out, and public prompts that are copies of private on
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pandas as pd
 import pytest
+from fsspec import AbstractFileSystem
 
 from fedtext.corpora.preferences import (
     PAIR_COLUMNS,
     PairForm,
     read_pairs,
+    read_public_pairs,
     split_by_prompt,
     validate_private_prompts,
     with_new_prompts,
@@ -23,6 +27,7 @@ from fedtext.corpora.records import SPLITS
 from fedtext.corpora.splits import client_splits
 from fedtext.params.corpus import Corpus, Partition
 from fedtext.pipelines.pairs.nodes import split_pairs
+from fedtext.system import remote_files
 from fedtext.system.errors import InputError
 from tests.corpora.published.forms import COUNT, flat, hh_rows, lines, tree
 from tests.parameters import conf_base
@@ -55,6 +60,37 @@ def test_hh(tmp_path: Path) -> None:
         "You do not.",
     ]
     assert pairs["client_id"].iloc[0] == pairs["client_id"].iloc[-1]
+
+
+@pytest.fixture
+def in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AbstractFileSystem]:
+    """A file system at addresses, and no copies of earlier tests."""
+    monkeypatch.setattr(remote_files, "_copies", {})
+    monkeypatch.setattr(remote_files.platformdirs, "user_cache_path", lambda _: tmp_path / "cache")
+    files = fsspec.filesystem("memory")
+    yield files
+    files.store.clear()
+
+
+def test_public_pairs_are_read_at_an_address_as_a_file_or_as_parts(
+    tmp_path: Path, in_memory: AbstractFileSystem
+) -> None:
+    rows = pd.DataFrame({"prompt": ["p", "q"], "chosen": ["a", "c"], "rejected": ["b", "d"]})
+    in_memory.pipe_file("/bucket/pairs.csv", rows.to_csv(index=False).encode())
+    for number in (0, 1):
+        rows.iloc[[number]].to_parquet(part := tmp_path / "part.parquet")
+        in_memory.pipe_file(f"/bucket/parts/{number}.parquet", part.read_bytes())
+    rows.to_csv(tmp_path / "pairs.csv", index=False)
+    here = read_public_pairs(str(tmp_path / "pairs.csv"))
+    assert here["chosen"].tolist() == ["a", "c"]
+    for address in ("memory://bucket/pairs.csv", "memory://bucket/parts"):
+        pd.testing.assert_frame_equal(read_public_pairs(address), here)
+    with refuses("nothing-at-address", parameter="dpprefsyn.public_pairs"):
+        read_public_pairs("memory://bucket/none.csv")
+    (tmp_path / "empty").mkdir()
+    for nothing in ("empty", "none.csv"):
+        with refuses("missing-pairs"):
+            read_public_pairs(str(tmp_path / nothing))
 
 
 def test_openassistant_compares_best_and_worst(tmp_path: Path) -> None:

@@ -1,8 +1,12 @@
-"""The history of a data root: every answered query once, kept with the data, shared with the run that started this one."""
+"""The history of a data root: every answered query once, kept with the data, shared with the run that started this one.
+
+What a registry finds and refuses is the same for a user's own and for a team's, in a database of a real server.
+"""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -10,11 +14,14 @@ from typing import Any
 import pytest
 
 from fedtext.privacy.history import FILE, FOLDER, HISTORY_ROOT, History, release_history
-from fedtext.privacy.registry import Registry
+from fedtext.privacy.registry import Registry, ReleaseRegistry
+from fedtext.privacy.team_registry import registry_at
 from fedtext.system.refusal import RunRefusedError
+from tests.postgres_server import postgres, team_database
 from tests.privacy.histories import release, spent
 from tests.refusals import refuses
 
+__all__ = ["postgres", "team_database"]
 ONE, TWO, THREE = (spent(release(round=t), f"receipt {t}") for t in (1, 2, 3))
 
 
@@ -97,18 +104,34 @@ def test_a_history_that_cannot_be_read_is_refused_and_kept_and_no_way_around_is_
 TEXTS = [f"what person number {i} wrote to somebody" for i in range(40)]
 
 
-def private(root: Path, texts: list[str] | None = TEXTS) -> History:
-    history = History(root, registry=Registry())
-    if texts is not None:
-        history.register_units([], texts)
-    return history
+Private = Callable[..., History]
+
+
+@pytest.fixture(params=["a user's", "a team's"])
+def registry(request: pytest.FixtureRequest) -> Callable[[], ReleaseRegistry]:
+    """What finds the registry, as each run does."""
+    address = request.getfixturevalue("team_database") if request.param == "a team's" else None
+    return lambda: registry_at(address)
+
+
+@pytest.fixture
+def private(registry: Callable[[], ReleaseRegistry]) -> Private:
+    """What makes the history of a data root in which private texts were read."""
+
+    def made(root: Path, texts: list[str] | None = TEXTS) -> History:
+        history = History(root, registry=registry())
+        if texts is not None:
+            history.register_units([], texts)
+        return history
+
+    return made
 
 
 def where(history: History) -> dict[int, str]:
     return {entry.round: Path(entry.elsewhere).name for entry in history.entries()}
 
 
-def test_the_same_people_in_a_second_data_root_have_the_history_of_both(tmp_path: Path) -> None:
+def test_the_same_people_in_a_second_data_root_have_the_history_of_both(tmp_path: Path, private: Private) -> None:
     private(tmp_path / "first").add(ONE)
     assert private(tmp_path / "unread", None).entries() == (), "whose text it will be is not known yet"
     second = private(tmp_path / "second", TEXTS[::-1])
@@ -122,7 +145,7 @@ def test_the_same_people_in_a_second_data_root_have_the_history_of_both(tmp_path
     assert History(tmp_path / "second").entries() == (TWO,), "of a public corpus the data root counts alone"
 
 
-def test_order_is_that_of_time_over_all_data_roots(tmp_path: Path) -> None:
+def test_order_is_that_of_time_over_all_data_roots(tmp_path: Path, private: Private) -> None:
     """The first of them sets the budget, whichever data root asks."""
     private(tmp_path / "b").add(ONE)
     private(tmp_path / "a").add(TWO)
@@ -131,7 +154,7 @@ def test_order_is_that_of_time_over_all_data_roots(tmp_path: Path) -> None:
         assert [entry.round for entry in private(tmp_path / root).entries()] == [1, 2, 3]
 
 
-def test_a_data_root_that_is_gone_still_counts(tmp_path: Path) -> None:
+def test_a_data_root_that_is_gone_still_counts(tmp_path: Path, private: Private) -> None:
     private(tmp_path / "first").add(ONE)
     shutil.rmtree(tmp_path / "first")
     assert where(private(tmp_path / "second")) == {1: "first"}
@@ -144,7 +167,7 @@ def test_a_data_root_that_is_gone_still_counts(tmp_path: Path) -> None:
     assert where(private(tmp_path / "second")) == {1: "first, which was removed"}
 
 
-def test_a_data_root_that_was_moved_or_copied_counts_once(tmp_path: Path) -> None:
+def test_a_data_root_that_was_moved_or_copied_counts_once(tmp_path: Path, private: Private) -> None:
     private(tmp_path / "first").add(ONE)
     shutil.copytree(tmp_path / "first", tmp_path / "copy")
     shutil.move(tmp_path / "first", tmp_path / "moved")
@@ -154,7 +177,7 @@ def test_a_data_root_that_was_moved_or_copied_counts_once(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("damage", [lambda lines: lines[:1], lambda lines: lines[1:], lambda lines: [
     lines[0], lines[1].replace('"budget":1.0', '"budget":9.0')]])  # fmt: skip
-def test_a_history_that_was_shortened_or_changed_is_refused(tmp_path: Path, damage: Any) -> None:
+def test_a_history_that_was_shortened_or_changed_is_refused(tmp_path: Path, damage: Any, private: Private) -> None:
     history = private(tmp_path)
     for entry in (ONE, TWO):
         history.add(entry)
@@ -169,7 +192,7 @@ def test_a_history_that_was_shortened_or_changed_is_refused(tmp_path: Path, dama
     assert [entry.round for entry in history.entries()] == [1, 2]
 
 
-def test_a_history_that_was_removed_is_written_again(tmp_path: Path) -> None:
+def test_a_history_that_was_removed_is_written_again(tmp_path: Path, private: Private) -> None:
     private(tmp_path).add(ONE)
     (tmp_path / FOLDER / FILE).unlink()
     History(tmp_path).restore()
@@ -181,23 +204,22 @@ def test_a_history_that_was_removed_is_written_again(tmp_path: Path) -> None:
     assert release_history(tmp_path) == (ONE, TWO)
 
 
-def test_a_history_of_before_the_registry_is_taken_into_it(tmp_path: Path) -> None:
+def test_a_history_of_before_the_registry_is_taken_into_it(tmp_path: Path, private: Private) -> None:
     History(tmp_path / "first").add(ONE)
     private(tmp_path / "first")
     assert where(private(tmp_path / "second")) == {1: "first"}
 
 
-def test_who_judges_is_alone(tmp_path: Path) -> None:
-    """Nobody writes between the judgement and the entry."""
-    seen: list[int] = []
+def test_who_judges_is_alone(tmp_path: Path, private: Private) -> None:
+    """Nobody writes of these people between the judgement and the entry."""
+    for n in range(3):
+        private(tmp_path / f"{n}")
 
     def add(round: int) -> bool:
         history = private(tmp_path / f"{round % 3}", None)
 
         def judge() -> None:
-            seen.append(len(Registry().related([tmp_path / f"{n}" for n in range(3)])))
-            counted = sum(len(root.releases) for root in Registry().related([tmp_path / f"{n}" for n in range(3)]))
-            if counted >= 5:
+            if len(history.entries()) >= 5:
                 raise RunRefusedError("no more than five", code="more-than-five")
 
         try:

@@ -23,7 +23,15 @@ from typing import Literal, NamedTuple
 import pandas as pd
 
 from fedtext.corpora.clients import named_owners, selected_clients
-from fedtext.corpora.columns import USUAL, chosen_columns, digest_names, name_of, validate_unicode
+from fedtext.corpora.columns import (
+    USUAL,
+    chosen_columns,
+    digest_names,
+    format_of,
+    name_of,
+    parquet_parts,
+    validate_unicode,
+)
 from fedtext.corpora.formats import READERS, JsonError, json_lines
 from fedtext.corpora.published.known import FormError, list_of, text_of, value_of
 from fedtext.corpora.published.loader import format_error
@@ -34,8 +42,10 @@ from fedtext.params.corpus import ClientIds, Corpus, Partition
 from fedtext.params.privacy import Privacy
 from fedtext.system.errors import InputError, MissingFileError
 from fedtext.system.missing import missing
+from fedtext.system.remote_files import local_path
 
 PAIR_COLUMNS = ("prompt", "chosen", "rejected", "client_id")
+PUBLIC_PAIRS = "dpprefsyn.public_pairs"
 PairForm = Literal["hh", "openassistant", "tldr", "table"]
 
 
@@ -58,7 +68,7 @@ def read_pairs(
 
     Args:
         form: Format of the file.
-        place: The file.
+        place: The file; a table may be a directory of Parquet parts.
         client_column: Column of the owners in a table, None if each pair is a client of its own; other formats define
             the owners themselves.
         client_ids: Whether owners whose ids look alike are one.
@@ -68,7 +78,7 @@ def read_pairs(
         ValueError: It is of another format or damaged, or has no pair.
     """
     path = Path(place).expanduser()
-    if not path.is_file():
+    if not path.is_file() and not (form == "table" and path.is_dir() and parquet_parts(path)):
         raise MissingFileError(
             f"{path} is not a file: check the path of the preference pairs", code="missing-pairs", value=str(path)
         )
@@ -85,6 +95,16 @@ def read_pairs(
     owners = named_owners([pair.client_id or None for pair in pairs], own, client_ids, str(path))
     rows = [(*pair[:3], owner) for pair, owner in zip(pairs, owners, strict=True)]
     return pd.DataFrame(rows, columns=list(PAIR_COLUMNS), dtype=object)
+
+
+def read_public_pairs(place: str) -> pd.DataFrame:
+    """Read the table of public pairs at `place`: a file, a directory of Parquet parts, or an address of either.
+
+    Raises:
+        OSError: Nothing lies there, or it cannot be read.
+        ValueError: It is of another kind or damaged, or has no pair.
+    """
+    return read_pairs("table", local_path(place, PUBLIC_PAIRS))
 
 
 def preferred(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -175,9 +195,9 @@ def _table_rows(path: Path, choose: Callable[[list[str]], list[str]]) -> Iterato
         choose(list(dict.fromkeys(name for _, row in rows for name in row)))
         yield from rows
         return
-    if path.suffix not in READERS:
+    if (kind := format_of(path)) not in READERS:
         raise FormError(f"no name in {', '.join(READERS)} or .jsonl.gz", code="unknown-reader")
-    table = READERS[path.suffix](path, choose)
+    table = READERS[kind](path, choose)
     for number, *values in table.itertuples(name=None):
         yield number, dict(zip(table.columns, values, strict=True))
 

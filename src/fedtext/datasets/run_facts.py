@@ -11,8 +11,8 @@ from kedro.io import AbstractDataset
 
 from fedtext.datasets.atomic import StorageError
 from fedtext.privacy.history import History
-from fedtext.privacy.registry import Registry
 from fedtext.privacy.spending import Spent
+from fedtext.privacy.team_registry import registry_at
 
 
 class RunFactsDataset(AbstractDataset[Any, Any]):
@@ -62,16 +62,21 @@ class ReleaseHistoryDataset(AbstractDataset[Any, tuple[Spent, ...]]):
 
     Args:
         filepath: The data root: `${data_root:}`.
+        history: A team's database: `${history:}`; None for the user's registry.
         metadata: Ignored by Kedro.
     """
 
-    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
-        self._filepath = Path(filepath)
+    def __init__(self, *, filepath: str, history: str | None = None, metadata: dict[str, Any] | None = None) -> None:
+        self._filepath, self._history = Path(filepath), history
         self.metadata = metadata
+
+    def shaping(self) -> dict[str, str]:
+        """Return the catalog settings that shape the content: none, for where it is recorded changes nothing."""
+        return {}
 
     def load(self) -> tuple[Spent, ...]:
         """Return the releases in the order in which they were made."""
-        entries = History(self._filepath, around=self._filepath, registry=Registry()).entries()
+        entries = History(self._filepath, around=self._filepath, registry=registry_at(self._history)).entries()
         other = {"elsewhere": "another data root"}
         return tuple(entry.model_copy(update=other) if entry.elsewhere else entry for entry in entries)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from fedtext.params import Parameters, Seed
+from fedtext.system.databases import database_address
 from fedtext.system.errors import InputError
 
 Unit = Literal["client", "record"]
@@ -39,6 +41,9 @@ class Privacy(Parameters):
     `enrolment`, one a line. Only a public corpus may be counted. `holders` is the number of clients that hold the
     protected records, those without records included: then noise is added once a client, and not once a record.
     `total_epsilon` is the budget of all releases of the data set together; None: what the first run declared.
+
+    `history` is where releases are recorded beside the data root: a team's database, or None for the user's registry.
+    It is a place and no part of what is declared, so it is in no ledger, digest or name of a draw.
     """
 
     unit: Unit
@@ -56,6 +61,17 @@ class Privacy(Parameters):
     enrolment: EnrolmentList | None
     holders: int | None = Field(ge=1)
     total_epsilon: float | None = Field(gt=0, allow_inf_nan=True)
+    history: str | None = Field(exclude=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_stored_declaration_has_no_place(cls, given: object) -> object:
+        return {"history": None, **given} if isinstance(given, Mapping) else given
+
+    @field_validator("history")
+    @classmethod
+    def _history_is_a_database_without_a_password(cls, address: str | None) -> str | None:
+        return address if address is None else database_address(address, "privacy.history")
 
     @field_validator("epsilon")
     @classmethod
@@ -76,11 +92,12 @@ class Privacy(Parameters):
         return {"path": named} if isinstance(named, str) else named
 
     def of_a_run(self) -> Privacy:
-        """Return the declaration without what belongs to the data set and not to one run: enrolment and total budget.
+        """Return the declaration without what belongs to the data set and not to one run.
 
-        A ledger is public, and the path of a private file would be part of it.
+        That is enrolment, total budget and history. A ledger is public, and the path of a private file would be part of
+        it.
         """
-        return self.model_copy(update={"enrolment": None, "total_epsilon": None})
+        return self.model_copy(update={"enrolment": None, "total_epsilon": None, "history": None})
 
     def draw_name(self) -> str:
         """Return a name that distinguishes this declaration's samples of participants from those of others.

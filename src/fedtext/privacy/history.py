@@ -2,8 +2,9 @@
 
 `<data_root>/.fedtext/releases.jsonl` has a line for each (`fedtext.privacy.spending.Spent`), written before the noisy
 result is returned. Runs that another run starts (a comparison's) write into that run's history as well, and keep its
-budget. The user's registry (fedtext.privacy.registry) has every release too: it finds the same people's releases in
-other data roots, and restores lost entries of a history.
+budget. A registry has every release too, the user's own (fedtext.privacy.registry) or a team's
+(fedtext.privacy.team_registry): it finds the same people's releases in other data roots, and restores lost entries of a
+history.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from fedtext.privacy.registry import Registry
+from fedtext.privacy.registry import ReleaseRegistry
 from fedtext.privacy.spending import Spent
+from fedtext.privacy.team_registry import TeamHistoryLostError
 from fedtext.system.atomic import write_text
 from fedtext.system.folders import make_own_folder
 from fedtext.system.held_locks import check_still_held
@@ -38,7 +40,7 @@ class History:
         registry: The registry that finds the same people's data roots; None for a public corpus.
     """
 
-    def __init__(self, data_root: Path, around: Path | None = None, registry: Registry | None = None) -> None:
+    def __init__(self, data_root: Path, around: Path | None = None, registry: ReleaseRegistry | None = None) -> None:
         told = os.environ.get(HISTORY_ROOT)
         around = around or (Path(told) if told else None)
         self._roots = list(dict.fromkeys([data_root, *([around] if around else [])]))
@@ -59,7 +61,7 @@ class History:
         here = {entry.key: entry for root in self._roots for entry in self._read(root)}
         if self._registry is None:
             return tuple(here.values())
-        own = {str(root.resolve()): root for root in self._roots}
+        own = {self._registry.name_of(root): root for root in self._roots}
         roots = [root for root in self._registry.related(self._roots) if not self._may_be_others(own.get(root.path))]
         told = sorted(
             ((one.made, "" if root.path in own else root.path, one.entry) for root in roots for one in root.releases),
@@ -75,19 +77,34 @@ class History:
 
         `judge` is called under the lock, and may raise: of two concurrent runs that need the last of the budget, only
         one gets it.
+
+        Raises:
+            RunRefusedError: a history cannot be read, or a team's database has not confirmed the charge.
         """
-        with self._locked():
-            for root in self._roots:  # a run that has lost its data root to another one releases nothing
-                check_still_held(root / FOLDER / LOCK)
-            judge()
-            new = [self._append(root, entry) for root in self._roots]
+        new: list[bool] = []
+        try:
+            with self._locked():
+                for root in self._roots:  # a run that has lost its data root to another one releases nothing
+                    check_still_held(root / FOLDER / LOCK)
+                judge()
+                new += [self._append(root, entry) for root in self._roots]
+        except TeamHistoryLostError as error:
+            if all(one.key != entry.key for one in release_history(self._roots[0])):
+                raise
+            raise RunRefusedError(
+                f"{error}. '{entry.name}' was being charged, and stands in {self._roots[0] / FOLDER / FILE}: it counts "
+                "as made, though nothing was released. Made again it is the same release, and counts once",
+                code="charge-not-confirmed",
+                parameter=error.parameter,
+                value=error.value,
+            ) from None
         return new[0]
 
     def register_units(self, clients: Iterable[str], texts: Iterable[str]) -> None:
         """Record in the registry, if there is one, which clients and texts lie in this data root."""
         if self._registry is not None:
             clients, texts = set(clients), set(texts)
-            with self._locked():
+            with self._locked(whole=True):
                 for root in self._roots:
                     if not (root / FOLDER / FILE).exists() and (lost := self._registered(root)):
                         if self._registry.is_of(root, clients, texts):
@@ -114,10 +131,10 @@ class History:
         return root is not None and not self._is_known and not (root / FOLDER / FILE).exists()
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self, *, whole: bool = False) -> Iterator[None]:
         with ExitStack() as locks:
             if self._registry is not None:
-                locks.enter_context(self._registry.locked())
+                locks.enter_context(self._registry.locked(self._roots, whole=whole))
             for root in sorted(self._roots):  # always in one order, so that no two runs wait for each other
                 make_own_folder(root / FOLDER)
                 locks.enter_context(locked(root / FOLDER / "releases.lock", wait=True))
@@ -128,10 +145,10 @@ class History:
         lost = self._registered(root) if self._registry is not None and not known else ()
         is_new = all(entry.key != one.key for one in (*known, *lost))
         entries = (*known, *lost, *([entry] if is_new else []))
-        if self._registry is not None:
-            self._registry.add(root, entries)  # first: it must hold all that a history holds
         if entries != known:
             write_text(root / FOLDER / FILE, "".join(_lines(entries)))
+        if self._registry is not None:  # last: what it has and a history lacks was taken out of the history
+            self._registry.add(root, entries)
         return is_new
 
     def _registered(self, root: Path) -> tuple[Spent, ...]:
@@ -143,7 +160,7 @@ class History:
         if self._registry is not None and entries and (lost := set(self._registered(root)) - set(entries)):
             raise RunRefusedError(
                 f"{root / FOLDER / FILE} was shortened or changed: {len(lost)} of the releases that were written there "
-                f"are missing or others ({self._registry.folder} has them). Put back a copy of the file, or remove it: "
+                f"are missing or others ({self._registry.place} has them). Put back a copy of the file, or remove it: "
                 "what was released counts all the same",
                 code="history-shortened",
                 value=str(root / FOLDER / FILE),

@@ -28,9 +28,10 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import UInt64
@@ -137,6 +138,48 @@ class DataRoot(Parameters):
     releases: tuple[Registered, ...] = ()
 
 
+@runtime_checkable
+class ReleaseRegistry(Protocol):
+    """The interface of registries: a user's own, below, and a team's (fedtext.privacy.team_registry)."""
+
+    @property
+    def place(self) -> str:
+        """Where it lies, for messages."""
+        ...
+
+    def name_of(self, path: Path) -> str:
+        """Return the name under which a data root is known."""
+        ...
+
+    def locked(self, paths: Collection[Path], *, whole: bool = False) -> AbstractContextManager[None]:
+        """Hold the locks of data roots and of all that share people with them; `whole`: to record a data set."""
+        ...
+
+    def data_root(self, path: Path) -> DataRoot:
+        """Return a data root's entry; an empty one where the registry has none."""
+        ...
+
+    def related(self, roots: Collection[Path]) -> list[DataRoot]:
+        """Return the data roots themselves and all others in which data sets with one of their units were read."""
+        ...
+
+    def register_data_set(self, path: Path, clients: Iterable[str], texts: Iterable[str]) -> None:
+        """Record which data set was read in a data root; the caller must hold the whole lock."""
+        ...
+
+    def is_of(self, path: Path, clients: Iterable[str], texts: Iterable[str]) -> bool:
+        """Return True if a data set has a unit of those read in a data root; the caller must hold the lock."""
+        ...
+
+    def retire(self, path: Path) -> None:
+        """Release a data root's name for other data; its releases still count for the people behind them."""
+        ...
+
+    def add(self, path: Path, entries: Iterable[Spent]) -> None:
+        """Record the releases of a data root that are not yet recorded; the caller must hold the lock."""
+        ...
+
+
 class Registry:
     """The user's registry of data roots.
 
@@ -147,9 +190,18 @@ class Registry:
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or state_folder()
 
+    @property
+    def place(self) -> str:
+        """Its folder."""
+        return str(self.folder)
+
+    def name_of(self, path: Path) -> str:
+        """Return the name of a data root: its resolved path."""
+        return str(path.resolve())
+
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the lock until the end of the block: no other process writes.
+    def locked(self, paths: Collection[Path] = (), *, whole: bool = False) -> Iterator[None]:
+        """Hold the lock until the end of the block: no other process writes. There is one for all data roots.
 
         Raises:
             RunRefusedError: the folder cannot be written.
@@ -171,13 +223,13 @@ class Registry:
     def data_root(self, path: Path) -> DataRoot:
         """Return a data root's entry; an empty one where the registry has none."""
         file = self._file(path)
-        return _read(file) if file.exists() else DataRoot(path=str(path.resolve()))
+        return _read(file) if file.exists() else DataRoot(path=self.name_of(path))
 
     def related(self, roots: Collection[Path]) -> list[DataRoot]:
         """Return the data roots themselves and all others in which data sets with one of their units were read."""
         files = sorted((self.folder / DATA_ROOTS).glob("*.json"))
         known = [_read(file) for file in files if not file.name.startswith(PARTIAL)]  # those another run is writing
-        own = {str(root.resolve()) for root in roots}
+        own = {self.name_of(root) for root in roots}
         theirs = {name for root in known if root.path in own for name in root.data_sets}
         if not theirs:
             return [root for root in known if root.path in own]

@@ -26,8 +26,8 @@ from fedtext.params.reading import EVERYTHING
 from fedtext.system.remote_files import known_copy
 
 MISSING = "missing"
-# Tools, the client that carries requests to a server, and what carries pieces of work to other machines.
-NOT_SHAPING = {'extra == "dev"', 'extra == "endpoint"', 'extra == "ray"'}
+# Tools, and what carries requests to a server, pieces of work to other machines, or charges to a team's history.
+NOT_SHAPING = {'extra == "dev"', 'extra == "endpoint"', 'extra == "ray"', 'extra == "postgresql"'}
 
 
 def canonical(value: Any) -> str:

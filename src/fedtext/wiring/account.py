@@ -14,6 +14,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.allowance import Allowance
 from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release
+from fedtext.privacy.registry import ReleaseRegistry
 from fedtext.privacy.spending import (
     REMEDY,
     Rules,
@@ -25,6 +26,7 @@ from fedtext.privacy.spending import (
     validate_total,
     worst_total,
 )
+from fedtext.privacy.team_registry import TeamRegistry, is_installed, registry_at
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import active_parameters, corpus_is_public
 from fedtext.wiring.guard.watch import suspended
@@ -119,17 +121,18 @@ class NodeBudgetGuard:
                 value=release.name,
             )
         self._ledger = ledger
-        if not self._made(release, draw):
-            self.account._check(ledger, [release])
+        with suspended():
+            if not self._made(release, draw):
+                self.account._check(ledger, [release])
 
     def confirm(self, release: Release, round: int, receipt: str, draw: str) -> None:
         """Record the release before it leaves; one that is made of other data counts as another release."""
         assert self._ledger is not None  # admitted before
-        entry = self._entry(self._ledger, release, round, receipt).model_copy(update={"draw": draw})
         with suspended():
+            entry = self._entry(self._ledger, release, round, receipt).model_copy(update={"draw": draw})
             new = self.account.history.add(entry, judge=lambda: self._recheck(release, entry))
-        self._own.add(entry.key)
-        self.again |= new and any(one.node == self.node and one.key not in self._own for one in self._entries())
+            self._own.add(entry.key)
+            self.again |= new and any(one.node == self.node and one.key not in self._own for one in self._entries())
         self.passed.append(release)
 
     def _recheck(self, release: Release, entry: Spent) -> None:
@@ -155,13 +158,13 @@ class NodeBudgetGuard:
 
     def unaccounted(self, name: str, reason: str, ledger: Ledger) -> None:
         """Record a read without a mechanism; raise TotalExceeded on a private corpus with a finite budget."""
-        entry = self._entry(ledger, None, 0, name).model_copy(update={"reason": reason})
-
-        def judge() -> None:
-            if entry.key not in {one.key for one in self._entries()}:
-                self.account._check(ledger, [], unaccounted=True)
-
         with suspended():
+            entry = self._entry(ledger, None, 0, name).model_copy(update={"reason": reason})
+
+            def judge() -> None:
+                if entry.key not in {one.key for one in self._entries()}:
+                    self.account._check(ledger, [], unaccounted=True)
+
             self.account.history.add(entry, judge)
 
     def _check_second(self, release: Release, entry: Spent) -> None:
@@ -214,6 +217,30 @@ class NodeBudgetGuard:
             partition=ledger.partition,
             budgets=tuple((one.name, one.epsilon) for one in ledger.parties if one.epsilon < declared.epsilon),
         )
+
+
+def active_registry() -> ReleaseRegistry:
+    """Return the registry of releases that the run declares: a team's, or the user's own."""
+    declared = active_parameters().get("privacy") or {}
+    return registry_at(declared.get("history"))
+
+
+def check_history(parameters: Mapping[str, Any]) -> None:
+    """Check that a team's history answers, before anything is read.
+
+    Raises:
+        RunRefusedError: it does not, or its driver is not installed.
+    """
+    if (address := (parameters.get("privacy") or {}).get("history")) is None:
+        return
+    if not is_installed():
+        raise RunRefusedError(
+            "privacy.history is a PostgreSQL database, and its driver is not installed: pip install "
+            "'fedtext[postgresql]'",
+            code="postgresql-not-installed",
+            parameter="privacy.history",
+        )
+    TeamRegistry(address).check()
 
 
 def active_allowance() -> Allowance:

@@ -54,7 +54,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
       absent. All lie in a directory or in an archive.
     - A mistake in a file gives an error of one sentence.
     - `${data_root:}` is the absolute directory that this run reads and writes: `--params data_root=DIR`, else the
-      global `data_root`; a relative path starts at the project.
+      global `data_root`; a relative path starts at the project. `${history:}` is `privacy.history`.
     - `${tracking_root:}` is where MLflow's records lie: the data root, or that which the environment variable
       FEDTEXT_TRACKING_ROOT names; `${tracking_uri:}` is the same directory as a URI. What mlflow.yml makes of them
       is completed (fedtext.wiring.tracking_server).
@@ -83,6 +83,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
         register("data_root", lambda: str(self.data_root), replace=True)
         register("tracking_root", lambda: str(self.tracking_root), replace=True)
         register("tracking_uri", lambda: self.tracking_root.as_uri(), replace=True)  # noqa: PLW0108 - not known yet
+        register("history", lambda: self._parameter("privacy", "history"), replace=True)
         register("description", lambda: self.description, replace=True)
         register("prompt", lambda: self.prompt, replace=True)
         register("openings", lambda: self.openings, replace=True)
@@ -95,7 +96,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
         """Return Kedro's value with the previews of private catalog entries switched off; files are read once."""
         if key != "globals":
             # What is read may ask for these, and Kedro cannot resolve the globals in the midst of that.
-            _ = self.data_root, self.description, self.prompt
+            _ = self.data_root, self.description, self.prompt, self._parameter_files
         if key in self or key not in self._read:  # what was set comes before what was read
             config = self._credentials() if key == "credentials" else self._checked(key)
             self._read[key] = self._completed(key, config)
@@ -374,7 +375,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     def _writes_public_text(self) -> bool:
         """Return whether the generator writes the public text itself: its own texts are then not shown to it again."""
-        return is_described(self._corpus("public_path"), self.description)
+        return is_described(self._parameter("corpus", "public_path"), self.description)
 
     def _stated(self, name: str) -> str | None:
         """Return a global about the texts; for docstrings, the docstrings' own where the general one is not set."""
@@ -386,17 +387,17 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     def _source(self) -> str | None:
         """Return `corpus.source`."""
-        found = self._corpus("source")
+        found = self._parameter("corpus", "source")
         return None if found is None else str(found)
 
-    def _corpus(self, name: str) -> object:
-        """Return an unresolved corpus parameter: the command line's, else the environment's, else the base's."""
+    def _parameter(self, group: str, name: str) -> object:
+        """Return an unresolved parameter: the command line's, else the environment's, else the base's."""
         stated = (
-            OmegaConf.select(OmegaConf.create({"corpus": file["corpus"]}), f"corpus.{name}")
+            OmegaConf.select(OmegaConf.create({group: file[group]}), f"{group}.{name}")
             for file in self._parameter_files
-            if "corpus" in file
+            if group in file
         )
-        return self._given("corpus", name, lambda: next((value for value in stated if value is not None), None))
+        return self._given(group, name, lambda: next((value for value in stated if value is not None), None))
 
     def _given(self, group: str, name: str, otherwise: Callable[[], Any] = lambda: None) -> Any:
         """Return a parameter of the command line, or what `otherwise` gives where the command line has none."""

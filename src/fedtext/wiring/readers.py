@@ -20,6 +20,7 @@ class Reader(StrEnum):
     ENROLMENT = "declare_population"
     PUBLIC = "read_public_records"
     PROMPTS = "read_public_prompts"
+    PUBLIC_PAIRS = "learn_public_scorer"
     DESCRIPTION = "write_described_texts"
 
 

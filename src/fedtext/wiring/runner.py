@@ -24,7 +24,6 @@ from pluggy import PluginManager
 from fedtext.privacy.budget_guard import current, guarding
 from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release
-from fedtext.privacy.registry import Registry
 from fedtext.privacy.signal_to_noise import drowns, signal_line
 from fedtext.privacy.tags import Tag
 from fedtext.resuming.decision import Resumption
@@ -36,7 +35,7 @@ from fedtext.system.finished_pieces import keeping_pieces
 from fedtext.system.folders import make_own_folder, own_temporary_folder
 from fedtext.system.interrupts import INTERRUPTED
 from fedtext.system.refusal import RunRefusedError, refusal_of
-from fedtext.wiring.account import DataSetBudget, NodeBudgetGuard, active_allowance
+from fedtext.wiring.account import DataSetBudget, NodeBudgetGuard, active_allowance, active_registry
 from fedtext.wiring.conf_files import value_at
 from fedtext.wiring.config import active_data_root, active_loader, active_parameters, is_private_name
 from fedtext.wiring.console import echo, logged_to_file
@@ -240,7 +239,7 @@ def _private_umask(node: Node) -> Iterator[None]:
 def _data_set_budget(data_root: Path, graph: Pipeline) -> DataSetBudget:
     """Return the budget of the data set, by the active parameters, and its past releases."""
     declared = active_allowance()
-    history = History(data_root, registry=None if declared.public else Registry())
+    history = History(data_root, registry=None if declared.public else active_registry())
     history.restore()
     rules = unit_rules(graph, active_loader())
     return DataSetBudget(history=history, public=declared.public, total=declared.total, rules=rules)

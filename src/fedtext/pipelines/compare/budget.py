@@ -20,10 +20,9 @@ from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare.children import ChildRun, merged, start
 from fedtext.privacy.history import History, release_history
 from fedtext.privacy.ledger import Ledger, Release
-from fedtext.privacy.registry import Registry
 from fedtext.privacy.spending import Rules, Spent, TotalExceeded, not_yet_made
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.account import DataSetBudget
+from fedtext.wiring.account import DataSetBudget, active_registry
 from fedtext.wiring.own_run import RunParameters
 
 TELL_UNITS = frozenset({"corpus", "partition", "chunking", "models", "evaluation"})  # groups of parameters
@@ -77,7 +76,7 @@ def budget_checker(data_root: Path) -> Callable[..., bool]:
     def check_budget(privacy: Privacy, *plans: Sequence[PlannedReleases]) -> bool:
         asked, refused = [one for plan in plans for one in plan], list[TotalExceeded]()
         for rules, part in dict.fromkeys((one.rules, one.ledger.part) for one in asked):
-            history = History(data_root, registry=Registry())
+            history = History(data_root, registry=active_registry())
             account = DataSetBudget(history, public=False, total=privacy.total_epsilon, rules=rules)
             own = [one for one in asked if (one.rules, one.ledger.part) == (rules, part)]
             new = dict.fromkeys((one.seed, release) for one in own for release in one.releases)

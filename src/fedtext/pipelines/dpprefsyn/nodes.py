@@ -16,7 +16,7 @@ from fedtext.algorithms.dpprefsyn.releases import learned_scorer
 from fedtext.algorithms.dpprefsyn.scorer import LengthRule, Scorer, scorer_of
 from fedtext.algorithms.dpprefsyn.selection import chosen_pairs
 from fedtext.corpora import public as corpora
-from fedtext.corpora.preferences import read_pairs
+from fedtext.corpora.preferences import read_public_pairs
 from fedtext.embedding.similarity import differences_of
 from fedtext.federation.communication import Exchange
 from fedtext.federation.private_samples import PrivateSamples
@@ -104,7 +104,7 @@ def learn_public_scorer(encoder: Encoder, source: str, dpprefsyn: Dpprefsyn) -> 
 
     It has one head, the pairs' mean difference.
     """
-    pairs = read_pairs("table", str(dpprefsyn.public_pairs))
+    pairs = read_public_pairs(str(dpprefsyn.public_pairs))
     answers, prompts = pairs[["chosen", "rejected"]].to_numpy().tolist(), pairs["prompt"].tolist()
     embedded = embedded_answers(encoder, dialogue_of(source), prompts, answers, label="public pairs")
     return Scorer(differences_of(embedded)[0].mean(axis=0, keepdims=True), np.ones(1)).arrays()

@@ -181,7 +181,8 @@ def _learning() -> list[Node]:
 def _unlearned(form: str) -> list[Node]:
     """Create a baseline's scorer, which does not depend on private pairs."""
     function, given = UNLEARNED[form]
-    stated = DPPREFSYN.node(function, [*given, PARAMETERS], MADE.scorers, name=function.__name__)
+    name = Reader.PUBLIC_PAIRS if form == "public" else function.__name__
+    stated = DPPREFSYN.node(function, [*given, PARAMETERS], MADE.scorers, name=name)
     return [stated, last_ledger(DPPREFSYN.name, OPENED)]
 
 

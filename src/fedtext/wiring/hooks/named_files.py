@@ -13,7 +13,7 @@ from kedro.pipeline import Pipeline
 
 from fedtext.corpora.classes import check_classes
 from fedtext.corpora.clients import declared_number, existing_list
-from fedtext.corpora.preferences import existing_pairs
+from fedtext.corpora.preferences import existing_pairs, read_public_pairs
 from fedtext.corpora.public import public_prompts
 from fedtext.corpora.published.loader import existing_published
 from fedtext.corpora.table import existing_table, read_public_table, validate_header
@@ -42,6 +42,8 @@ def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None
         existing_pairs(corpus)
     if Reader.PROMPTS in found and corpus.public_path is not None:
         public_prompts(corpus, 1, 0)
+    if Reader.PUBLIC_PAIRS in found:
+        read_public_pairs(str(parameters["dpprefsyn"]["public_pairs"]))
     if Reader.ENROLMENT in found and privacy.enrolment is not None:
         existing_list(privacy.enrolment.path)
     if Reader.PUBLIC in found and corpus.public_path is not None:

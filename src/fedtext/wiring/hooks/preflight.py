@@ -26,7 +26,7 @@ from fedtext.system.errors import FedtextError, InputError, MissingFileError, Un
 from fedtext.system.file_limit import validate_file_size_limit
 from fedtext.system.mounts import mount_of
 from fedtext.system.refusal import RunRefusedError, one_or_all, unknown_parameter
-from fedtext.wiring.account import NodeBudgetGuard
+from fedtext.wiring.account import NodeBudgetGuard, check_history
 from fedtext.wiring.conf_files import value_at
 from fedtext.wiring.config import (
     ProjectConfigLoader,
@@ -91,6 +91,7 @@ class PreflightHook:
         check_follows_instructions(pipeline, catalog)
         check_page(pipeline, active_parameters())
         check_data_root(active_data_root())
+        check_history(active_parameters())
         warn_of_documentation(active_parameters())
         announce_client(pipeline, active_parameters())
         seed = (active_parameters().get("privacy") or {}).get("noise_seed")
