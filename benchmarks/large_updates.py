@@ -71,7 +71,7 @@ def trained_updates(rows: int) -> tuple[Any, int]:
     local = conf_base(LocalTraining, epochs=1, batch_size=2, learning_rate=0.03, clients_at_once=1)
 
     def of(held: PrivateSamples) -> Iterator[Block]:
-        yield from client_updates(model, held.features, held.unit, local, seed=0, vectorised=False)
+        yield from client_updates(model, held.features, held.unit, local, seed=0)
 
     return of, sum(p.numel() for p in model.parameters())
 
@@ -79,6 +79,10 @@ def trained_updates(rows: int) -> tuple[Any, int]:
 def spent() -> float:
     """Return the processor seconds of this process and of those that it has waited for."""
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def peak_gib(who: int) -> float:
+    return resource.getrusage(who).ru_maxrss / 2**20
 
 
 def main() -> None:
@@ -104,7 +108,8 @@ def main() -> None:
         "clients": given.clients,
         "processor_seconds_a_client": (spent() - began) / given.clients,
         "seconds_a_client": (time.perf_counter() - wall) / given.clients,
-        "peak_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "peak_gib": peak_gib(resource.RUSAGE_SELF),
+        "peak_gib_of_a_worker": peak_gib(resource.RUSAGE_CHILDREN) if given.workers else None,
         "digest": int(total.view(np.uint64).sum()),
     }
     if given.round:

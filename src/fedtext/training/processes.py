@@ -59,7 +59,7 @@ def over_gpus(work: Callable[[], R], gpus: int, *, steps: int, label: str, param
         InputError: there are fewer GPUs than that.
         ProcessLostError: a process was killed.
     """
-    _validate_gpus(gpus, label, parameter)
+    validate_gpus(gpus, parameter)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / WORK).write_bytes(cloudpickle.dumps(work))
@@ -113,13 +113,16 @@ def shares_together(found: list[T]) -> list[T]:
     return [one for row in zip_longest(*shares, fillvalue=NOTHING) for one in row if one is not NOTHING]
 
 
-def _validate_gpus(gpus: int, label: str, parameter: str) -> None:
+def validate_gpus(gpus: int, parameter: str) -> None:
+    """Raise InputError if this machine has GPUs, and fewer than are asked for; without any, its cores are shared."""
+    if gpus == 1:
+        return
     import torch
 
     there = torch.cuda.device_count()
     if 0 < there < gpus:
         raise InputError(
-            f"{label}: {parameter} is {gpus}, and this machine has {there}: set it to at most {there}",
+            f"{parameter} is {gpus}, and this machine has {there}: set it to at most {there}",
             code="more-gpus-than-there-are",
             parameter=parameter,
             value=gpus,
