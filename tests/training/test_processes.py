@@ -27,7 +27,7 @@ from tests.parameters import conf_base
 from tests.refusals import refuses
 from tests.training.conftest import InMemory
 
-TWO = partial(over_gpus, gpus=2, steps=1, label="a test", parameter="preference.gpus")
+TWO = partial(over_gpus, gpus=2, label="a test", parameter="preference.gpus")
 
 
 def digest(adapter: TrainedAdapter) -> str:
@@ -93,7 +93,7 @@ def test_two_processes_that_compute_activations_again_train_as_one_does(gpt2: In
 def one_fails(kind: str) -> str:
     """What goes wrong in the second process, while the first waits for it."""
     if os.environ["RANK"] == "0":
-        time.sleep(60)
+        time.sleep(600)
     if kind == "refusal":
         raise InputError("the loss is not finite", code="preference-loss-not-finite", value=3)
     if kind == "fault":
@@ -107,7 +107,7 @@ def test_what_one_process_refuses_is_said_as_in_one() -> None:
     with refuses("preference-loss-not-finite") as refusal:
         TWO(partial(one_fails, "refusal"))
     assert refusal.value.value == 3
-    assert time.monotonic() - began < 50, "the others were not ended"
+    assert time.monotonic() - began < 500, "the others were not ended"
 
 
 @pytest.mark.slow
@@ -151,7 +151,8 @@ def wait():
     Path(sys.argv[1], os.environ["RANK"]).write_text(str(os.getpid()))
     time.sleep(100)
 
-over_gpus(wait, 2, steps=1, label="a test", parameter="preference.gpus")
+if __name__ == "__main__":
+    over_gpus(wait, 2, label="a test", parameter="preference.gpus")
 """
 
 

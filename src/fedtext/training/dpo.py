@@ -38,7 +38,7 @@ from fedtext.system.progress import progress
 from fedtext.training.lora import TrainedAdapter, load_weights, lora_config, trainer_arguments, without_deprecations
 from fedtext.training.packed_sequences import MASKED, packed_logits, packed_pairs
 from fedtext.training.preference_pairs import TokenisedPair, distinct_pairs, tokenised, validate_lengths
-from fedtext.training.processes import over_gpus, own_share, shares_together, step_is_done
+from fedtext.training.processes import over_gpus, own_share, shares_together
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -251,8 +251,7 @@ def train_preferences(
     if params.gpus == 1:
         trained, history = train()
     else:
-        steps = math.ceil(math.ceil(len(kept) / params.batch_size) * params.epochs)
-        trained, history = over_gpus(train, params.gpus, steps=steps, label=label, parameter="preference.gpus")
+        trained, history = over_gpus(train, params.gpus, label=label, parameter="preference.gpus")
     dropped = len(pairs) - len(kept)
     return trained, [{**entry, "dropped_pairs": dropped} for entry in history]
 
@@ -364,9 +363,6 @@ def _bar(label: str) -> TrainerCallback:
 
         def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             next(self.steps, None)
-
-        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            step_is_done()
 
         def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             next(self.steps, None)
