@@ -35,6 +35,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.noise import new_noise_key
 from fedtext.system.cores import keep_freed_memory
 from fedtext.system.engine import computing_on, over_processes
+from fedtext.system.hardware import compute_device
 from fedtext.training.federated_averaging import client_updates
 
 GOAL = 0.4  # processor seconds of a message
@@ -67,7 +68,7 @@ def trained_updates(rows: int) -> tuple[Any, int]:
     from transformers import GPT2Config, GPT2LMHeadModel
 
     torch.manual_seed(0)
-    model = GPT2LMHeadModel(GPT2Config(**SHAPE)).float().eval()
+    model = GPT2LMHeadModel(GPT2Config(**SHAPE)).to(compute_device()).float().eval()
     local = conf_base(LocalTraining, epochs=1, batch_size=2, learning_rate=0.03, clients_at_once=1)
 
     def of(held: PrivateSamples) -> Iterator[Block]:

@@ -21,7 +21,6 @@ from contextlib import contextmanager
 from itertools import zip_longest
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
@@ -106,8 +105,7 @@ def shares_together(found: list[T]) -> list[T]:
 def _started(work: bytes, gpus: int) -> Iterator[list[Connection]]:
     """Yield the connections by which the processes answer, and end all of them at the end of the block."""
     context = get_context("spawn")
-    processes: list[BaseProcess] = []
-    answers = []
+    processes, answers = [], []
     with tempfile.TemporaryDirectory() as folder:
         try:
             with threads_of_a_worker(gpus):
