@@ -313,6 +313,7 @@ def share_divergence(stddev_on_grid: float, shares: int, dim: int) -> float:
 
 _CELLS = 2**18  # coordinates that are clipped and rounded in one go
 _LONG = 2**16  # width of a message that is worth a core of its own, and is computed stretch by stretch
+_HELD = 2**22  # width up to which memory holds a few messages for each core
 
 
 def client_messages(
@@ -334,7 +335,7 @@ def client_messages(
     silent = set(sampled.tolist())
     pieces = _contributions(blocks, plan.query, silent)
     on_grid = partial(_on_grid, plan=plan, key=key, stream=stream)
-    for some in arrays_over_cores(on_grid, pieces) if plan.query.dim >= _LONG else map(on_grid, pieces):
+    for some in arrays_over_cores(on_grid, pieces) if _LONG <= plan.query.dim < _HELD else map(on_grid, pieces):
         yield from some
     nothing = np.zeros(plan.query.dim, dtype=np.int64)
     for unit in sorted(silent):
