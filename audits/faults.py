@@ -36,7 +36,14 @@ def unclipped() -> Iterator[None]:
     def kept_on_grid(rows: np.ndarray, clip: float) -> np.ndarray:
         return np.rint(rows / clip * token_release.GRID).astype(np.int64)
 
-    with _patched("clip_rows", kept, mechanism, dpprefsyn_releases), _patched("on_grid", kept_on_grid, token_release):
+    def whole(row: np.ndarray, clip_norm: float) -> float:
+        return 1.0
+
+    with (
+        _patched("clip_rows", kept, mechanism, dpprefsyn_releases),
+        _patched("clip_factor", whole, mechanism),
+        _patched("on_grid", kept_on_grid, token_release),
+    ):
         yield
 
 

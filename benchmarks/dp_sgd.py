@@ -78,6 +78,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=64)
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--units-at-once", type=int, default=8)
+    parser.add_argument("--gradients", choices=("auto", "vmap", "opacus"), default="auto", help="ours")
     parser.add_argument("--threads", type=int, help="of torch, for both; few where the machine is shared")
     given = parser.parse_args()
     if given.threads:
@@ -92,7 +93,7 @@ def main() -> None:
     steps = given.steps + 1
     query = Query("sgd", 0, start.size, CLIP_NORM, NOISE, batch=given.batch, steps=steps)
     theirs = opacus_step(copy.deepcopy(model), rows, NOISE)
-    ours, ours_s, theirs_s = UnitGradients(model, given.units_at_once), list[Timed](), list[Timed]()
+    ours, ours_s, theirs_s = UnitGradients(model, given.units_at_once, given.gradients), list[Timed](), list[Timed]()
 
     def training(ask: NoisyStep) -> None:
         found: dict[str, np.ndarray] = {}
@@ -108,7 +109,9 @@ def main() -> None:
             theirs_s.append(timed(theirs))
 
     release_noisy_steps(query, training, samples, opened_ledger([query], privacy, given.batch), new_noise_key(0))
-    print(f"{start.size:,} weights, {given.batch} rows of {given.tokens} tokens, {given.steps} steps of each")
+    print(
+        f"{start.size:,} weights, ours by {ours.method}, {given.batch} rows of {given.tokens} tokens, {given.steps} steps of each"
+    )
     for at, what in enumerate(("clock", "all cores")):
         mine, others = (np.array([pair[at] for pair in each]) for each in (ours_s, theirs_s))
         print(f"{what}: ours {mine.min():.3f} s, Opacus {others.min():.3f} s, ratio of the fastest "

@@ -98,6 +98,6 @@ def registry_of_the_test(tmp_path_factory: pytest.TempPathFactory, monkeypatch: 
 @pytest.fixture
 def in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     """Train and decode in float32, whatever precision is faster on this machine."""
-    for place in ("system.hardware", "system.precision", "models.language_model"):
+    for place in ("system.hardware", "system.precision", "models.language_model", "training.opacus_gradients"):
         monkeypatch.setattr(f"fedtext.{place}.is_bfloat16_faster", lambda device: False)
     monkeypatch.setattr("fedtext.system.precision.float16_packs", lambda device: False)

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedtext.federation import mechanism
 from fedtext.federation import messages as module
 from fedtext.federation.correlated_sum import correlated_sum, planned_run
-from fedtext.federation.mechanism import opened_ledger
+from fedtext.federation.mechanism import client_messages, opened_ledger, planned_sum, summed_messages
 from fedtext.federation.noisy_steps import release_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
@@ -22,6 +23,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import open_ledger
 from fedtext.privacy.matrix_mechanism import independent
 from fedtext.privacy.noise import new_noise_key
+from fedtext.system import threads
 from fedtext.system.engine import Engine, computing_on, over_processes
 from tests.parameters import conf_base
 from tests.refusals import refuses
@@ -159,3 +161,34 @@ def test_a_piece_in_which_a_unit_contributes_that_is_not_of_it_is_refused(monkey
     ledger = opened_ledger([query()], privacy(), UNITS)
     with refuses("contribution-not-asked"):
         release_noisy_sum(query(), lambda _: sums(holding()), holding(), ledger, KEY)
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("non_negative", [False, True])
+def test_long_messages_are_those_of_whole_rows(
+    non_negative: bool, dtype: str, cores: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As they were before they were added stretch by stretch: clipped, scaled and rounded as one array."""
+    rng, dim = np.random.default_rng(3), 2**16 + 33
+    monkeypatch.setattr(threads, "threads_here", lambda: cores)
+    rows = (rng.normal(size=(5, dim)) * np.array([1e-5, 1, 1, 1, 1e3])[:, None]).astype(dtype)
+    rows[2, 7] = np.nan  # counts as zeros
+    plan = planned_sum(query(dim=dim, non_negative=non_negative), privacy(), 9)
+    blocks, sampled = [Block(np.arange(2), rows[:2]), Block(np.arange(2, 5), rows[2:])], np.arange(7)
+    long = dict(client_messages(blocks, plan, sampled, KEY, ("a",)))
+    total = summed_messages(blocks, plan, sampled, KEY, ("a",))
+    monkeypatch.setattr(mechanism, "_LONG", 2**40)
+    whole = dict(client_messages(blocks, plan, sampled, KEY, ("a",)))
+    assert whole.keys() == long.keys() == set(sampled.tolist())
+    assert all(np.array_equal(whole[unit], long[unit]) for unit in whole)
+    assert np.array_equal(total, np.sum(list(whole.values()), axis=0))
+    assert any(whole[unit].any() for unit in (0, 1, 3, 4))
+    assert not whole[2].any()
+
+
+@pytest.mark.parametrize("unit", [[1, 1], [8, 2]])
+def test_a_long_message_that_was_not_asked_for_is_refused(unit: list[int]) -> None:
+    plan = planned_sum(query(dim=2**16), privacy(), 9)
+    with refuses("contribution-not-asked"):
+        summed_messages([Block(np.array(unit), np.zeros((2, 2**16)))], plan, np.arange(3), KEY, ("a",))

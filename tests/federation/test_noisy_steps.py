@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fedtext.federation import charged_release, mechanism, messages
+from fedtext.federation import charged_release, mechanism
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.noisy_steps import NoisyStep, release_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples
@@ -284,7 +284,7 @@ def test_a_unit_moves_nothing_but_its_own_message(monkeypatch: pytest.MonkeyPatc
             every[-1][step, unit] = message.tobytes()
             yield unit, message
 
-    monkeypatch.setattr(messages, "client_messages", noted)
+    monkeypatch.setattr(mechanism, "client_messages", noted)
     for gone in (None, 3):
         every.append({})
         run(holding(np.array([u for u in range(UNITS) if u != gone])))

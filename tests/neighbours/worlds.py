@@ -112,16 +112,24 @@ def recorded(left: Callable[[], int]) -> Iterator[dict[int, Counter[bytes]]]:
     Each sum that a node releases has its own count; `left` says how many have left before.
     """
     sent: dict[int, Counter[bytes]] = {0: Counter()}
-    rounded = mechanism.randomly_rounded
+    rounded, in_stretches = mechanism.randomly_rounded, mechanism.rounded_stretches
 
-    def noted(x: np.ndarray, *rest: Any) -> np.ndarray:
-        messages = rounded(x, *rest)
+    def note(messages: np.ndarray) -> None:
         rows = (sha256(row).digest() for row in messages if row.any())  # a row of zeros says nothing
         sent.setdefault(left(), Counter()).update(rows)
+
+    def noted(x: np.ndarray, *rest: Any) -> np.ndarray:
+        note(messages := rounded(x, *rest))
         return messages
+
+    def noted_long(row: np.ndarray, *rest: Any) -> Iterator[Any]:
+        stretches = [(places, integers.copy()) for places, integers in in_stretches(row, *rest)]
+        note(np.concatenate([integers for _, integers in stretches])[None])
+        return iter(stretches)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mechanism, "randomly_rounded", noted)
+        patch.setattr(mechanism, "rounded_stretches", noted_long)
         yield sent
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 from fedtext.models.architecture import architecture_of
@@ -37,6 +38,12 @@ def test_twice_the_work_takes_twice_the_time(tmp_path: Path) -> None:
     assert paces.seconds(Work(Kind.READING, 20_000, 8, 32.0), SMALL) == 2 * once
     more = VOTES.model_copy(update={"asked": 200.0})
     assert paces.message_seconds(VOTES) < paces.message_seconds(more) <= 2 * paces.message_seconds(VOTES)
+
+
+def test_devices_share_the_time(tmp_path: Path) -> None:
+    paces = Paces(conf_base(Privacy), tmp_path / "paces.json", measures=True)
+    once = paces.seconds(READING, SMALL)
+    assert paces.seconds(replace(READING, devices=4), SMALL) == once / 4
 
 
 def test_every_kind_of_work_can_be_measured(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from fedtext.privacy import clipping
-from fedtext.privacy.clipping import clip_factors, clip_rows
+from fedtext.privacy.clipping import clip_factor, clip_factors, clip_rows
 from tests.refusals import refuses
 
 ROWS = arrays(np.float64, (4, 5), elements=st.floats(-1e9, 1e9, width=64))
@@ -94,3 +94,20 @@ def test_factors_of_broken_norms_are_refused(bad: float) -> None:
 def test_a_clip_norm_must_be_positive_and_finite(clip_norm: float) -> None:
     with refuses("clip-norm-out-of-range", parameter="clip_norm"):
         clip_rows(np.ones((1, 2)), clip_norm)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e6])
+def test_the_factor_of_a_row_is_what_it_is_multiplied_by(
+    dtype: str, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clipping, "_PART", 1000)  # the row has several, and a last one that is shorter
+    row = (scale * np.random.default_rng(0).normal(size=70_321)).astype(dtype)
+    factor = clip_factor(row, 2.0)
+    assert (factor < 1) == (scale == 1.0 or scale == 1e6)
+    assert (row.astype(np.float64) * factor).tobytes() == clip_rows(row[None], 2.0)[0].tobytes()
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf, 1e200])
+def test_a_row_that_cannot_be_squared_has_the_factor_of_zeros(odd: float) -> None:
+    assert clip_factor(np.array([0.5, odd, 0.5]), 1.0) == 0

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtext.privacy.clipping import clip_rows
-from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step, randomly_rounded
+from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step, randomly_rounded, rounded_stretches
 from tests.refusals import refuses
 
 
@@ -73,3 +73,16 @@ def test_blocks_do_not_change_the_result() -> None:
     rng = np.random.default_rng(5)
     parts = [randomly_rounded(part, 0.5, rng) for part in np.split(rows, [1, 20, 33])]
     assert np.array_equal(np.concatenate(parts), whole)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dim", [1, 2**15 - 1, 2**15, 3 * 2**15 + 17])
+def test_stretches_are_the_integers_of_the_whole_row(dim: int, dtype: str) -> None:
+    row, factor = np.random.default_rng(6).normal(size=dim).astype(dtype), 0.123456789
+    row[:3] = [0.0, 1e-40, -3.0][: len(row[:3])]
+    step = grid_step(1.0, dim)
+    whole = randomly_rounded((row.astype(np.float64) * factor)[None], step, np.random.default_rng(7))[0]
+    found = np.full(dim, -1)
+    for places, integers in rounded_stretches(row, factor, step, np.random.default_rng(7)):
+        found[places] = integers
+    assert np.array_equal(found, whole)

@@ -13,9 +13,9 @@ from fedtext.training.client_gradients import as_unscored
 from fedtext.training.dp_losses import answer_log_probs, preferences
 from fedtext.training.local_steps import NO_TOKEN
 from fedtext.training.lora import adapter_weights
-from fedtext.training.unit_gradients import UnitGradients
+from fedtext.training.unit_gradients import Method, UnitGradients
 from tests.training.conftest import InMemory
-from tests.training.test_unit_gradients import adapted
+from tests.training.test_unit_gradients import METHODS, adapted
 
 pytestmark = pytest.mark.usefixtures("in_float32")
 WIDTH, BETA = 22, 0.7
@@ -64,8 +64,10 @@ def by_autograd(reference: Any, weights: np.ndarray, pair: np.ndarray) -> np.nda
     return np.concatenate([g.flatten().numpy() for g in found])
 
 
-def found(model: Any, weights: np.ndarray, tokens: np.ndarray, unit: np.ndarray, **options: Any) -> dict[int, Any]:
-    gradients = UnitGradients(model, 3, loss=preferences(model, BETA), **options)
+def found(
+    model: Any, weights: np.ndarray, tokens: np.ndarray, unit: np.ndarray, method: Method = "vmap"
+) -> dict[int, Any]:
+    gradients = UnitGradients.by(method, model, 3, preferences(model, BETA))
     blocks = list(gradients.of(weights, tokens, unit))
     return {code: row for block in blocks for code, row in zip(block.unit.tolist(), block.rows, strict=True)}
 
@@ -75,17 +77,18 @@ def test_a_unit_s_gradient_is_that_of_its_mean_dpo_loss(family: str, request: py
     model, tokens = adapted(request.getfixturevalue(family), lora=True), pairs(6)
     weights, unit = moved(model, 1), np.array([5, 5, 9, 2, 9, 9])
     truth = np.array([by_autograd(model, weights, pair) for pair in tokens])
-    for vectorised in (True, False):
-        for code, gradient in found(model, weights, tokens, unit, vectorised=vectorised).items():
+    for method in METHODS:
+        for code, gradient in found(model, weights, tokens, unit, method).items():
             np.testing.assert_allclose(gradient, truth[unit == code].mean(axis=0), atol=5e-6, rtol=1e-4)
 
 
-def test_no_bit_of_a_unit_depends_on_its_company(llama: InMemory) -> None:
+@pytest.mark.parametrize("method", METHODS[:2])
+def test_no_bit_of_a_unit_depends_on_its_company(llama: InMemory, method: Method) -> None:
     model, tokens, unit = adapted(llama, lora=True), pairs(8), np.array([4, 1, 1, 8, 2, 6, 8, 3])
     weights = moved(model, 2)
-    together = found(model, weights, tokens, unit)
+    together = found(model, weights, tokens, unit, method)
     for code in set(unit.tolist()):
-        alone = found(model, weights, tokens[unit == code], unit[unit == code])
+        alone = found(model, weights, tokens[unit == code], unit[unit == code], method)
         assert alone[code].tobytes() == together[code].tobytes()
 
 

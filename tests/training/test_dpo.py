@@ -124,6 +124,17 @@ def test_the_curve_and_the_adapter_are_those_of_trl_itself(llama, pairs, params)
         assert torch.allclose(w, adapter.weights[name], atol=2e-3), name
 
 
+def test_pairs_that_are_added_up_train_as_pairs_at_once(llama, pairs):
+    """Four pairs a step, two or one at once: gradients are added up."""
+    whole, expected = train_preferences(llama, pairs.iloc[:8], PARAMS, seed=3)
+    for at_once in (2, 1):
+        params = PARAMS.model_copy(update={"pairs_at_once": at_once})
+        adapter, history = train_preferences(llama, pairs.iloc[:8], params, seed=3)
+        assert [h["loss"] for h in history] == pytest.approx([h["loss"] for h in expected], abs=1e-4)
+        for name, w in whole.weights.items():
+            assert torch.allclose(w, adapter.weights[name], atol=2e-3), name
+
+
 def stock_trl(base, pairs, params, seed):
     """TRL's own trainer: two full rows a pair, reference recomputed every step, same tokens and batches."""
     from datasets import Dataset

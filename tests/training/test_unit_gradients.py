@@ -13,11 +13,11 @@ from opacus import GradSampleModule  # type: ignore[import-untyped]
 from peft import get_peft_model
 from torch.nn.functional import cross_entropy
 
-from fedtext.params.training import Lora
+from fedtext.params.training import GradientMethod, Lora
 from fedtext.training.client_gradients import as_unscored
 from fedtext.training.local_steps import NO_TOKEN
 from fedtext.training.lora import adapter_weights, lora_config, without_deprecations
-from fedtext.training.unit_gradients import UnitGradients
+from fedtext.training.unit_gradients import Method, UnitGradients, suitable_method
 from tests.parameters import conf_base
 from tests.training.conftest import InMemory
 
@@ -39,6 +39,7 @@ def adapted(base: InMemory, *, lora: bool) -> Any:
     """A model whose adapter, or whose weights, are to be trained; an adapter that is not zero anywhere."""
     torch.manual_seed(0)
     model = base.load()[0]
+    model.get_input_embeddings().padding_idx = None  # whose gradient would be zero, for which Opacus has no rule
     if lora:
         with without_deprecations():
             model = get_peft_model(model, lora_config(model, conf_base(Lora, rank=4, targets="attention")))
@@ -49,10 +50,21 @@ def adapted(base: InMemory, *, lora: bool) -> Any:
     return model.eval()
 
 
-def found(model: Any, tokens: np.ndarray, unit: np.ndarray, at_once: int = 3, **options: Any) -> dict[int, np.ndarray]:
-    gradients = UnitGradients(model, at_once, **options)
+def found(
+    model: Any, tokens: np.ndarray, unit: np.ndarray, at_once: int = 3, method: GradientMethod | Method = "vmap"
+) -> dict[int, np.ndarray]:
+    gradients = UnitGradients.by(suited(model, at_once, method), model, at_once)
     blocks = list(gradients.of(adapter_weights(model), tokens, unit))
     return {code: row for block in blocks for code, row in zip(block.unit.tolist(), block.rows, strict=True)}
+
+
+def suited(model: Any, at_once: int, method: GradientMethod | Method) -> Method:
+    """The method, which suits these models: none of these tests may be of another one."""
+    assert method == "alone" or suitable_method(model.float().eval(), at_once, method) == method
+    return method  # type: ignore[return-value]
+
+
+METHODS: tuple[Method, ...] = ("vmap", "opacus", "alone")
 
 
 def loss(model: Any, row: np.ndarray) -> torch.Tensor:
@@ -75,8 +87,8 @@ def test_a_unit_s_gradient_is_that_of_its_mean_loss(family: str, lora: bool, req
     model, tokens = adapted(request.getfixturevalue(family), lora=lora), rows()
     unit = np.array([5, 5, 9, 9, 9, 2, 7])
     truth = np.array([by_autograd(model, row) for row in tokens])
-    for vectorised in (True, False):
-        for code, gradient in found(model, tokens, unit, vectorised=vectorised).items():
+    for method in METHODS:
+        for code, gradient in found(model, tokens, unit, method=method).items():
             np.testing.assert_allclose(gradient, truth[unit == code].mean(axis=0), atol=2e-6, rtol=1e-4)
 
 
@@ -91,22 +103,24 @@ def test_the_prompt_is_read_and_not_scored(llama: InMemory) -> None:
     assert not np.allclose(asked[0], asked[2])
 
 
+@pytest.mark.parametrize("method", METHODS[:2])
 @pytest.mark.parametrize("lora", [True, False])
-def test_no_bit_of_a_unit_depends_on_its_company(llama: InMemory, lora: bool) -> None:
+def test_no_bit_of_a_unit_depends_on_its_company(llama: InMemory, lora: bool, method: Method) -> None:
     model, tokens, unit = adapted(llama, lora=lora), rows(9), np.array([4, 1, 1, 8, 2, 6, 3, 9, 9])
-    together = found(model, tokens, unit)
+    together = found(model, tokens, unit, method=method)
     for code in set(unit.tolist()):
-        alone = found(model, tokens[unit == code], unit[unit == code])
+        alone = found(model, tokens[unit == code], unit[unit == code], method=method)
         assert alone[code].tobytes() == together[code].tobytes()
     order = np.argsort(-unit, kind="stable")
-    turned = found(model, tokens[order], unit[order])
+    turned = found(model, tokens[order], unit[order], method=method)
     assert all(turned[code].tobytes() == row.tobytes() for code, row in together.items())
 
 
-def test_it_travels_to_a_worker_and_gives_the_same_bits(llama: InMemory) -> None:
+@pytest.mark.parametrize("method", METHODS[:2])
+def test_it_travels_to_a_worker_and_gives_the_same_bits(llama: InMemory, method: Method) -> None:
     tokens, unit = rows(), np.arange(7, dtype=np.int64) % 3
     model = adapted(llama, lora=True)
-    own = UnitGradients(model, 3)
+    own = UnitGradients.by(method, model, 3)
     sent = cloudpickle.loads(cloudpickle.dumps(own))
     here, there = (list(one.of(adapter_weights(model), tokens, unit)) for one in (own, sent))
     assert [block.unit.tolist() for block in here] == [block.unit.tolist() for block in there]
@@ -117,10 +131,11 @@ def test_nobody_sends_nothing(llama: InMemory) -> None:
     assert found(adapted(llama, lora=True), rows(0).reshape(0, WIDTH), np.array([], dtype=np.int64)) == {}
 
 
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("lora", [True, False])
-def test_the_clipped_sum_is_that_of_opacus_own_loop(llama: InMemory, lora: bool) -> None:
+def test_the_clipped_sum_is_that_of_opacus_own_loop(llama: InMemory, lora: bool, method: Method) -> None:
     model, tokens = adapted(llama, lora=lora), rows(6)
-    ours = np.array(list(found(model, tokens, np.arange(6)).values()))
+    ours = np.array(list(found(model, tokens, np.arange(6), method=method).values()))
     norms = np.linalg.norm(ours, axis=1)
     clip_norm = float(np.median(norms))  # some are clipped, some are not
     ours = (ours * np.minimum(1, clip_norm / norms)[:, None]).sum(axis=0)
@@ -147,3 +162,38 @@ def opacus_sum(model: Any, tokens: np.ndarray, clip_norm: float) -> np.ndarray:
         )  # fmt: skip
         optimizer.clip_and_accumulate()
     return np.concatenate([p.summed_grad.flatten().detach().numpy() for p in trained])
+
+
+class MixesRows(torch.nn.Linear):
+    """A layer whose output for a row depends on the others: no gradient of it is a single unit's."""
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        return super().forward(input - 0.5 * input.mean(dim=0, keepdim=True))
+
+
+def with_head(base: InMemory, layer: type[torch.nn.Linear]) -> Any:
+    model = adapted(base, lora=False)
+    for p in model.parameters():
+        p.requires_grad_(False)
+    head = model.get_output_embeddings()
+    other = layer(head.in_features, head.out_features, bias=False)
+    other.weight = torch.nn.Parameter(head.weight.detach().clone())
+    model.set_output_embeddings(other)
+    return model
+
+
+def test_opacus_is_not_taken_for_a_layer_that_mixes_rows(llama: InMemory) -> None:
+    assert suitable_method(with_head(llama, torch.nn.Linear).eval(), 3, "opacus") == "opacus"
+    assert suitable_method(with_head(llama, MixesRows).eval(), 3, "opacus") != "opacus"
+
+
+def test_opacus_is_not_taken_for_an_embedding_with_a_padding_token(llama: InMemory) -> None:
+    """Where all weights are trained: that token has no gradient, and Opacus would give it one."""
+    model = adapted(llama, lora=False)
+    assert suitable_method(model, 3, "opacus") == "opacus"
+    model.get_input_embeddings().padding_idx = 2
+    assert suitable_method(model, 3, "opacus") == "vmap"
+
+
+def test_on_a_cpu_vmap_is_the_default(llama: InMemory) -> None:
+    assert suitable_method(adapted(llama, lora=True).float(), 3, "auto") == "vmap"

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from threading import Lock
 
 import numpy as np
 from jaxtyping import Float, Int, Int64
@@ -18,13 +20,13 @@ from fedtext.federation.private_samples import local_stddev, most_draws, populat
 from fedtext.federation.query import Query
 from fedtext.federation.units import Block, digest
 from fedtext.params.privacy import Privacy
-from fedtext.privacy.clipping import clip_rows, positive_parts
+from fedtext.privacy.clipping import clip_factor, clip_rows, positive_parts
 from fedtext.privacy.ledger import Ledger, Part, Release, open_ledger
 from fedtext.privacy.matrix_mechanism import Factorisation
 from fedtext.privacy.noise import NoiseKey, covering_stddev, keyed_bytes, noise_bound, validate_exact_noise
 from fedtext.privacy.parties import Party, most_units
 from fedtext.privacy.plan import accounted_rate, accounted_sampling, batch_rate, sampling_rate, within_party
-from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step, randomly_rounded
+from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step, randomly_rounded, rounded_stretches
 from fedtext.privacy.signal import Signal, Training, Votes
 from fedtext.system.errors import InputError
 from fedtext.system.threads import arrays_over_cores
@@ -310,8 +312,8 @@ def share_divergence(stddev_on_grid: float, shares: int, dim: int) -> float:
 
 
 _CELLS = 2**18  # coordinates that are clipped and rounded in one go
-# Widths at which a message is worth a core of its own, and memory holds a few messages for each core.
-_LONG = range(2**16, 2**22)
+_LONG = 2**16  # width of a message that is worth a core of its own, and is computed stretch by stretch
+_HELD = 2**22  # width up to which memory holds a few messages for each core
 
 
 def client_messages(
@@ -330,19 +332,34 @@ def client_messages(
     Raises:
         ValueError: a block is not `plan.query.dim` wide, or a unit contributes that was not sampled, or twice.
     """
-    waiting = set(sampled.tolist())
-    for unit, message in _messages(blocks, plan, key, stream):
-        if unit not in waiting:
-            raise InputError(
-                f"{plan.query.name}: a client contributes that was not asked, or contributes twice",
-                code="contribution-not-asked",
-                value=plan.query.name,
-            )
-        waiting.remove(unit)
-        yield unit, message
+    silent = set(sampled.tolist())
+    pieces = _contributions(blocks, plan.query, silent)
+    on_grid = partial(_on_grid, plan=plan, key=key, stream=stream)
+    for some in arrays_over_cores(on_grid, pieces) if _LONG <= plan.query.dim < _HELD else map(on_grid, pieces):
+        yield from some
     nothing = np.zeros(plan.query.dim, dtype=np.int64)
-    for unit in sorted(waiting):
+    for unit in sorted(silent):
         yield unit, nothing
+
+
+def summed_messages(
+    blocks: Iterable[Block],
+    plan: PlannedSum,
+    sampled: Int[np.ndarray, " unit"],
+    key: NoiseKey,
+    stream: tuple[str, ...],
+) -> Int64[np.ndarray, " dim"]:
+    """Return the sum of `client_messages`, modulo 2^64; a long message is added as it is computed, and never held."""
+    total = np.zeros(plan.query.dim, dtype=np.int64)
+    if plan.query.dim < _LONG:
+        for _, message in client_messages(blocks, plan, sampled, key, stream):
+            total += message
+        return total
+    add = partial(_add_messages, total, Lock(), plan=plan, key=key, stream=stream)
+    pieces = _contributions(blocks, plan.query, set(sampled.tolist()))
+    for _ in arrays_over_cores(add, pieces, ahead=1):  # a row may be as large as a model
+        pass
+    return total
 
 
 def dequantise(total: Int64[np.ndarray, "*row dim"], step: float) -> Float[np.ndarray, "*row dim"]:
@@ -350,10 +367,9 @@ def dequantise(total: Int64[np.ndarray, "*row dim"], step: float) -> Float[np.nd
     return np.asarray(total * step)
 
 
-def _messages(
-    blocks: Iterable[Block], plan: PlannedSum, key: NoiseKey, stream: tuple[str, ...]
-) -> Iterator[tuple[int, Int64[np.ndarray, " dim"]]]:
-    query = plan.query
+def _contributions(blocks: Iterable[Block], query: Query, silent: set[int]) -> Iterator[Block]:
+    """Yield the rows of the blocks, a few at a time, and take their units out of those that are `silent`."""
+    rows = max(1, _CELLS // query.dim)  # working memory stays in the cache, whatever a block's size
     for block in blocks:
         if block.rows.ndim != 2 or block.rows.shape != (len(block.unit), query.dim):
             raise InputError(
@@ -362,25 +378,56 @@ def _messages(
                 code="contribution-of-another-shape",
                 value=block.rows.shape,
             )
-        rows = max(1, _CELLS // query.dim)  # a few at a time: working memory in the cache, whatever a block's size
-        pieces = [
-            Block(block.unit[at : at + rows], block.rows[at : at + rows]) for at in range(0, len(block.rows), rows)
-        ]
-        taken = arrays_over_cores if query.dim in _LONG else map
-        for some in taken(partial(_on_grid, plan=plan, key=key, stream=stream), pieces):
-            yield from some
+        for unit in block.unit.tolist():
+            if unit not in silent:
+                raise InputError(
+                    f"{query.name}: a client contributes that was not asked, or contributes twice",
+                    code="contribution-not-asked",
+                    value=query.name,
+                )
+            silent.remove(unit)
+        for at in range(0, len(block.rows), rows):
+            yield block.part(at, at + rows)
 
 
 def _on_grid(
     block: Block, plan: PlannedSum, key: NoiseKey, stream: tuple[str, ...]
 ) -> list[tuple[int, Int64[np.ndarray, " dim"]]]:
     """Return each unit of a small block and its message."""
-    said = positive_parts(block.rows) if plan.query.non_negative else block.rows
-    clipped = clip_rows(said, plan.query.clip_norm)
+    if plan.query.dim >= _LONG:
+        messages = np.zeros(block.rows.shape, dtype=np.int64)
+        for at, message in enumerate(messages):
+            _add_messages(message, nullcontext(), block.part(at, at + 1), plan=plan, key=key, stream=stream)
+        return list(zip(block.unit.tolist(), messages, strict=True))
+    clipped = clip_rows(_said(block, plan.query), plan.query.clip_norm)
     return [
         (unit, randomly_rounded(row[None], plan.step, _rounding_randomness(key, (*stream, str(unit))))[0])
         for unit, row in zip(block.unit.tolist(), clipped, strict=True)
     ]
+
+
+def _add_messages(
+    total: Int64[np.ndarray, " dim"],
+    alone: AbstractContextManager[object],
+    block: Block,
+    *,
+    plan: PlannedSum,
+    key: NoiseKey,
+    stream: tuple[str, ...],
+) -> None:
+    """Add the units' long messages to the total, to which one thread at a time may add (`alone`)."""
+    for unit, row in zip(block.unit.tolist(), _said(block, plan.query), strict=True):
+        factor = clip_factor(row, plan.query.clip_norm)
+        if factor == 0:
+            continue  # the row counts as zeros
+        randomness = _rounding_randomness(key, (*stream, str(unit)))
+        for places, integers in rounded_stretches(row, factor, plan.step, randomness):
+            with alone:
+                total[places] += integers
+
+
+def _said(block: Block, query: Query) -> Float[np.ndarray, "unit dim"]:
+    return positive_parts(block.rows) if query.non_negative else block.rows
 
 
 def _rounding_randomness(key: NoiseKey, stream: tuple[str, ...]) -> np.random.Generator:

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Int64
 
 from fedtext.federation.charged_release import HolderNoise
-from fedtext.federation.mechanism import PlannedSum, client_messages
+from fedtext.federation.mechanism import PlannedSum, client_messages, summed_messages
 from fedtext.federation.private_samples import Messages, PrivateSamples, sums_by_holder
 from fedtext.federation.units import Block
 from fedtext.privacy.noise import NoiseKey
@@ -98,10 +98,7 @@ def _over_pieces(
 
 
 def _summed(request: Request, piece: Piece) -> Int64[np.ndarray, " dim"]:
-    total = np.zeros(request.dim, dtype=np.int64)
-    for _, message in request.messages(piece):
-        total += message
-    return total
+    return summed_messages(request.blocks_of(piece.samples), request.plan, piece.sampled, request.key, request.stream)
 
 
 def _summed_by_holder(request: Request, piece: Piece) -> dict[int, Int64[np.ndarray, " dim"]]:

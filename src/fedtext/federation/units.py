@@ -98,3 +98,7 @@ class Block(NamedTuple):
 
     unit: Int64[np.ndarray, " unit"]
     rows: Float[np.ndarray, "unit dim"]
+
+    def part(self, first: int, last: int) -> Block:
+        """Return the units from the place `first` on, up to the place before `last`."""
+        return Block(self.unit[first:last], self.rows[first:last])

@@ -10,7 +10,7 @@ from fedtext.params import LearningRate, Parameters, Seed
 from fedtext.params.federated import ServerOptimizer
 from fedtext.params.generation import Sampler
 from fedtext.params.task import OfClasses
-from fedtext.params.training import Lora
+from fedtext.params.training import GradientMethod, Lora
 
 MOST_VOTES = 64
 
@@ -20,7 +20,8 @@ class SiloTraining(Parameters):
 
     A step uses a Poisson sample of `batch_size` units on average, each unit's gradient clipped to the L2 norm
     `clip_norm`; the silo's `optimizer`, new each round, uses the noisy mean as its gradient. The server adds
-    `server_rate` times the silos' mean difference. `units_at_once` are computed side by side, on a CPU by each core.
+    `server_rate` times the silos' mean difference. `units_at_once` are computed side by side, on a CPU by each core, as
+    `gradients` says (`DpSgd`).
     """
 
     rounds: int = Field(ge=1)
@@ -30,6 +31,7 @@ class SiloTraining(Parameters):
     optimizer: ServerOptimizer
     server_rate: LearningRate
     units_at_once: int = Field(ge=1)
+    gradients: GradientMethod
 
     @property
     def steps(self) -> int:

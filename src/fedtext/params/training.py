@@ -93,11 +93,15 @@ class PairTokens(Parameters):
     answer: int = Field(ge=1)
 
 
+GradientMethod = Literal["auto", "vmap", "opacus"]
+
+
 class DpSgd(Parameters):
     """DP-SGD: `epochs` passes over the units on average, each step a Poisson sample of `batch_size` units on average.
 
     A unit's gradient is clipped to the L2 norm `clip_norm`; the noisy mean is the `optimizer`'s gradient.
     `units_at_once` are computed side by side, on a CPU by each core: it changes memory, and results in their last bits.
+    So does `gradients`, how they are computed side by side: by `opacus` or `vmap`; `auto` is the faster on the device.
     """
 
     epochs: float = Field(gt=0)
@@ -105,6 +109,7 @@ class DpSgd(Parameters):
     clip_norm: float = Field(gt=0)
     optimizer: ServerOptimizer
     units_at_once: int = Field(ge=1)
+    gradients: GradientMethod
 
 
 class PreferenceTraining(Parameters):
@@ -112,6 +117,10 @@ class PreferenceTraining(Parameters):
 
     `label_smoothing` is cDPO's: the assumed share of mislabelled pairs. `chosen_nll_weight` adds that much of the
     chosen texts' mean negative log-likelihood per token. `activation_checkpointing` trades time for memory.
+
+    A step's `batch_size` pairs are shared evenly among `gpus` processes, each on a GPU of its own (without a GPU they
+    share the cores). Each computes at most `pairs_at_once` of them at once (null: all), and adds up gradients. Either
+    changes a result in its last bits, for sums are added in another order.
     """
 
     loss: Literal["dpo", "ipo", "cdpo"]
@@ -122,7 +131,28 @@ class PreferenceTraining(Parameters):
     batch_size: int = Field(ge=1)
     learning_rate: LearningRate
     activation_checkpointing: bool
+    gpus: int = Field(ge=1)
+    pairs_at_once: int | None = Field(ge=1)
     lora: Lora
+
+    @property
+    def at_once(self) -> int:
+        """Pairs that a process computes at once: as many as its share of a step is a multiple of."""
+        share = self.batch_size // self.gpus
+        most = min(self.pairs_at_once or share, share)
+        return next(number for number in range(most, 0, -1) if share % number == 0)
+
+    @model_validator(mode="after")
+    def _processes_have_equal_shares(self) -> Self:
+        if self.batch_size % self.gpus:
+            raise InputError(
+                f"preference.batch_size is {self.batch_size} and preference.gpus is {self.gpus}: every process has as "
+                "many pairs of a step; take a batch_size that is a multiple of gpus",
+                code="batch-does-not-fit-gpus",
+                parameter="preference.gpus",
+                value=self.gpus,
+            )
+        return self
 
     @model_validator(mode="after")
     def _smoothing_is_cdpo(self) -> Self:

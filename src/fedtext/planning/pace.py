@@ -77,7 +77,7 @@ class Paces:
         if work.referred:
             total += work.referred * self._pace(architecture, Kind.READING, work)
         repeated = 4 / 3 if work.checkpointed else 1.0  # a forward pass more to a forward and a backward of twice that
-        return total * multiplied * repeated
+        return total * multiplied * repeated / work.devices
 
     def message_seconds(self, signal: Signal) -> float:
         """Return the seconds of the messages of one release's units, and of its noise."""
@@ -241,7 +241,7 @@ def _training(model: Any, rows: int, length: int, work: Work) -> float:
 def _private_training(model: Any, rows: int, length: int, work: Work) -> float:
     """Time the gradients of single units."""
     trained = _adapted(model, work)
-    gradients = UnitGradients(trained, rows, vectorised=True)
+    gradients = UnitGradients.by("opacus" if model.device.type == "cuda" else "vmap", trained, rows)
     weights = np.zeros(sum(one.numel() for one in trained.parameters() if one.requires_grad), dtype=np.float32)
     units = np.arange(4 * rows)
     tokens = np.ones((len(units), length), dtype=np.int32)

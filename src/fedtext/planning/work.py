@@ -30,6 +30,7 @@ class Work:
         shown: Tokens of prompts, each computed once for all of its texts.
         shared: Texts that share a prompt.
         referred: Tokens that a reference model reads beside a training.
+        devices: Devices of this kind that share the tokens; rows and memory are those of each.
         lora: The adapter that is trained; None: all weights, where something is trained.
         checkpointed: Whether activations are computed again in the backward pass.
         lower: The parameter that is the number of rows.
@@ -45,6 +46,7 @@ class Work:
     shown: float = 0.0
     shared: int = 1
     referred: float = 0.0
+    devices: int = 1
     lora: Lora | None = None
     checkpointed: bool = False
     lower: str = ""

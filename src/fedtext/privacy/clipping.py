@@ -46,13 +46,31 @@ def clip_rows(x: Float[np.ndarray, "row dim"], clip_norm: float) -> Float[np.nda
         ValueError: `clip_norm` is not positive and finite.
     """
     wide = np.array(x, dtype=np.float64, order="C")  # row by row: a norm's bits do not depend on other rows
-    with np.errstate(over="ignore", invalid="ignore"):
-        parts = (wide[:, first : first + _PART] for first in range(0, max(wide.shape[1], 1), _PART))
-        norms = np.sqrt(sum(np.einsum("ij,ij->i", part, part) for part in parts))
+    norms = _norms(wide)
     broken = ~np.isfinite(norms)
     wide[broken], norms[broken] = 0.0, 0.0
     wide *= clip_factors(norms, clip_norm)[:, None]
     return wide
+
+
+def clip_factor(row: Float[np.ndarray, " dim"], clip_norm: float) -> float:
+    """Return the number that `clip_rows` multiplies a row by, without a copy of it in double precision.
+
+    It is 0 for a row that counts as zeros because it holds NaN, an infinity or values too large to square.
+
+    Raises:
+        ValueError: `clip_norm` is not positive and finite.
+    """
+    norms = _norms(row[None])
+    return float(clip_factors(norms, clip_norm)[0]) if np.isfinite(norms).all() else 0.0
+
+
+def _norms(rows: Float[np.ndarray, "row dim"]) -> Float[np.ndarray, " row"]:
+    """Compute L2 norms in double precision; one that is NaN or infinite is of a row that cannot be squared."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = (rows[:, first : first + _PART] for first in range(0, max(rows.shape[1], 1), _PART))
+        wide = (part.astype(np.float64, copy=False) for part in parts)
+        return np.asarray(np.sqrt(sum(np.einsum("ij,ij->i", part, part) for part in wide)))
 
 
 def positive_parts(x: Float[np.ndarray, "row dim"]) -> Float[np.ndarray, "row dim"]:

@@ -9,6 +9,7 @@ dividing by one and multiplying by it again is exact.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from jaxtyping import Float, Int64
@@ -17,6 +18,7 @@ from fedtext.system.errors import InputError
 
 INFLATION = 2.0**-10
 _ROUNDING_BITS = 32
+_STRETCH = 2**15  # coordinates, of whole draws: what is computed of them stays in a core's cache
 
 
 def grid_step(clip_norm: float, dim: int, inflation: float = INFLATION) -> float:
@@ -64,3 +66,24 @@ def randomly_rounded(
     rounded += draws.view(np.uint32)[:, :dim]
     rounded >>= _ROUNDING_BITS
     return rounded
+
+
+def rounded_stretches(
+    row: Float[np.ndarray, " dim"], factor: float, step: float, rng: np.random.Generator
+) -> Iterator[tuple[slice, Int64[np.ndarray, " stretch"]]]:
+    """Yield `randomly_rounded` of `factor` times a row, a stretch at a time: the places, and their integers.
+
+    The integers are those of the whole row, to the last: `step` must be a power of two, as `grid_step` makes it, so
+    that scaling by it rounds nothing. A stretch is valid until the next one, which overwrites it.
+    """
+    scale = factor * (2.0**_ROUNDING_BITS / step)
+    rounded = np.empty(_STRETCH, dtype=np.int64)
+    for first in range(0, row.size, _STRETCH):
+        places = slice(first, min(first + _STRETCH, row.size))
+        size = places.stop - first
+        draws = rng.integers(0, 2**64, size=-(-size * _ROUNDING_BITS // 64), dtype=np.uint64)
+        some = rounded[:size]
+        np.multiply(row[places], scale, out=some, casting="unsafe", dtype=np.float64)  # truncated towards zero
+        some += draws.view(np.uint32)[:size]
+        some >>= _ROUNDING_BITS
+        yield places, some

@@ -70,7 +70,7 @@ class Processes:
                 pieces,
                 at_once=2 * self._workers,
             )
-            yield from map(_from_bytes, done)
+            yield from map(from_bytes, done)
         except BrokenProcessPool:
             raise WorkerLostError(
                 f"one of {self._workers} worker processes ended in the middle of its work, as one does that needs more "
@@ -127,7 +127,7 @@ def over_processes(workers: int | None = None) -> Iterator[Engine]:
     all_started = context.Barrier(count)
     pool = ProcessPoolExecutor(count, mp_context=context, initializer=_start_worker, initargs=(all_started,))
     try:
-        with _threads_of_a_worker(count):
+        with threads_of_a_worker(count):
             started = [pool.submit(_wait_for_all) for _ in range(count)]
             processes = {one.result() for one in started}
         with known_as_workers(processes):
@@ -144,7 +144,8 @@ def as_bytes(value: object) -> bytes:
     return packed
 
 
-def _from_bytes(packed: bytes) -> Any:
+def from_bytes(packed: bytes) -> Any:
+    """Return what another process of this run made into bytes by `as_bytes`."""
     import cloudpickle
 
     return cloudpickle.loads(packed)
@@ -160,13 +161,13 @@ def _compute_by_value(packed: bytes, piece: bytes) -> bytes:
 
     Without this, torch would send a tensor as an open file of its process, which may have closed it by then.
     """
-    return as_bytes(compute(packed, _from_bytes(piece)))
+    return as_bytes(compute(packed, from_bytes(piece)))
 
 
 @functools.lru_cache(maxsize=1)
 def _unpacked(packed: bytes) -> Callable[[Any], Any]:
     """Return the function; what it prepares, such as a model, stays for its next piece."""
-    work: Callable[[Any], Any] = _from_bytes(packed)
+    work: Callable[[Any], Any] = from_bytes(packed)
     return work
 
 
@@ -184,7 +185,7 @@ def few_collections() -> Iterator[None]:
 
 
 @contextmanager
-def _threads_of_a_worker(workers: int) -> Iterator[None]:
+def threads_of_a_worker(workers: int) -> Iterator[None]:
     """Give each worker that starts in the block its share of the cores, for threads of its libraries."""
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = before or str(max(1, cores_here() // workers))
@@ -204,7 +205,7 @@ def _start_worker(all_started: Barrier) -> None:
     os.environ["FEDTEXT_PROGRESS"] = "0"  # several workers' bars would be drawn over each other
     gc.freeze()
     gc.set_threshold(*COLLECTIONS)
-    Thread(target=_exit_with_parent, daemon=True).start()
+    Thread(target=exit_with_parent, daemon=True).start()
     _all_started.append(all_started)
 
 
@@ -214,7 +215,8 @@ def _wait_for_all() -> int:
     return os.getpid()
 
 
-def _exit_with_parent() -> None:
+def exit_with_parent() -> None:
+    """End this process, a worker's, as soon as its run has ended; for a thread of its own."""
     run = parent_process()
     assert run is not None  # this is a worker
     run.join()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -12,15 +12,27 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def arrays_over_cores(work: Callable[[T], R], pieces: Sequence[T]) -> Iterator[R]:
+def arrays_over_cores(work: Callable[[T], R], pieces: Iterable[T], *, ahead: int = 2) -> Iterator[R]:
     """Yield `work(piece)` for each piece, in order, on all cores; for numpy's work on large arrays.
 
-    Two results a core are held at once, so results should be small beside memory.
+    Pieces are taken as they are needed, by the calling thread. `ahead` pieces or results a core are held at once, which
+    should be small beside memory.
     """
-    workers = min(cores_here(), len(pieces))
+    workers = threads_here()
+    if isinstance(pieces, Sized):
+        workers = min(workers, len(pieces))
     if workers < 2:
         return map(work, pieces)
-    return in_order(ThreadPoolExecutor(workers, "arrays"), work, pieces, at_once=2 * workers)
+    return in_order(ThreadPoolExecutor(workers, "arrays"), work, pieces, at_once=ahead * workers)
+
+
+def threads_here() -> int:
+    """Return the number of threads that this process should compute with: `OMP_NUM_THREADS`, or one a core.
+
+    A worker of the run's engine has its share of the cores (fedtext.system.engine).
+    """
+    declared = os.environ.get("OMP_NUM_THREADS", "")
+    return min(int(declared), cores_here()) if declared.isdigit() and declared != "0" else cores_here()
 
 
 def cores_here() -> int:

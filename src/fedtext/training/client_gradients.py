@@ -21,6 +21,7 @@ from fedtext.system.hardware import bfloat16_if_faster
 from fedtext.training.local_steps import POSITIONS
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
     from transformers import PreTrainedModel
 
@@ -100,13 +101,17 @@ def slots_are_alike(
         error: Derivative of the loss with respect to the logits.
         places: Rows of tokens per example of `error`.
     """
-    import torch
-
-    rows = torch.arange(POSITIONS + 1, device=model.device) + torch.arange(places, device=model.device)[:, None]
-    ids = rows.repeat(slots, 1, 1)
+    ids = made_up_rows(model.device, places).repeat(slots, 1, 1)
     common = {name: p.detach() for name, p in model.named_parameters()} if weights is None else weights
     (alike,) = over_cores(lambda shown: _agree(model, shown, common, error), [ids], 1, model.device)
     return alike
+
+
+def made_up_rows(device: torch.device, places: int) -> Int[Tensor, "place shown"]:
+    """Return the tokens that a model is tried on, in the smallest shape."""
+    import torch
+
+    return torch.arange(POSITIONS + 1, device=device) + torch.arange(places, device=device)[:, None]
 
 
 def _agree(model: PreTrainedModel, ids: Tensor, common: Weights, error: Error) -> bool:
@@ -121,10 +126,16 @@ def _agree(model: PreTrainedModel, ids: Tensor, common: Weights, error: Error) -
     return all(torch.equal(bits, bits[:1].expand_as(bits)) for bits in (each.view(torch.int32) for each in found))
 
 
+def shown_ids(ids: Tensor) -> Tensor:
+    """Return the tokens that rows show the model: it decodes `as_unscored`, and shows token 0 where there is none."""
+    import torch
+
+    return torch.where(ids < -1, -2 - ids, ids.clamp(min=0))
+
+
 def logits_of(model: PreTrainedModel, weights: Mapping[str, Tensor], ids: Tensor) -> Tensor:
     """Compute the logits after each shown token of the rows `ids`, with these weights in place of the model's."""
     import torch
 
-    shown = torch.where(ids < -1, -2 - ids, ids.clamp(min=0))  # decodes `as_unscored`
-    inputs = {"input_ids": shown[:, :-1], "use_cache": False}
+    inputs = {"input_ids": shown_ids(ids)[:, :-1], "use_cache": False}
     return torch.func.functional_call(model, dict(weights), (), inputs).logits.float()

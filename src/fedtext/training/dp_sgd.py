@@ -95,7 +95,7 @@ def trained_weights(
         BudgetExceeded: the ledger or the budget guard refuses; no private value has been read.
         ValueError: the errors of `fedtext.federation.noisy_steps.release_noisy_steps`.
     """
-    gradients = UnitGradients(model, params.units_at_once, loss=loss)
+    gradients = UnitGradients(model, params.units_at_once, params.gradients, loss)
 
     def training(ask: NoisyStep) -> Server:
         server = new_server(start, params.optimizer)
@@ -121,7 +121,7 @@ def trained_unprotected(
 
     It is the non-private upper bound and no release: it protects no unit, so the caller must enter that in the ledger.
     """
-    gradients, units = UnitGradients(model, params.units_at_once, loss=loss), np.unique(samples.unit)
+    gradients, units = UnitGradients(model, params.units_at_once, params.gradients, loss), np.unique(samples.unit)
     server, random = new_server(start, params.optimizer), stream(seed, "unprotected draws")
     for _ in progress(range(steps_of(params, len(units))), "SGD without protection", unit="step"):
         drawn = samples.of_units(units[random.random(len(units)) < params.batch_size / len(units)])

@@ -38,6 +38,7 @@ from fedtext.system.progress import progress
 from fedtext.training.lora import TrainedAdapter, load_weights, lora_config, trainer_arguments, without_deprecations
 from fedtext.training.packed_sequences import MASKED, packed_logits, packed_pairs
 from fedtext.training.preference_pairs import TokenisedPair, distinct_pairs, tokenised, validate_lengths
+from fedtext.training.processes import over_gpus, own_share, shares_together
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,7 +167,7 @@ def shared_prompt_trainer(
     """
     import torch
     from datasets import Dataset
-    from torch.utils.data import DataLoader
+    from torch.utils.data import BatchSampler, DataLoader
     from transformers import PrinterCallback
     from trl import DPOTrainer
 
@@ -181,13 +182,15 @@ def shared_prompt_trainer(
             return super()._compute_loss(partial(score, model), inputs, return_outputs)
 
         def _precompute_ref_logps(self, dataset: Any, name: str, batch_size: int) -> Any:
-            loader = DataLoader(dataset, batch_size=batch_size, collate_fn=collate)
+            batches = list(BatchSampler(range(len(dataset)), batch_size, drop_last=False))
+            loader = DataLoader(dataset, batch_sampler=own_share(batches), collate_fn=collate)
             scored = [
                 self.compute_ref_log_probs(partial(score, self.model), self._prepare_inputs(batch))
                 for batch in progress(loader, f"{label}: reference", unit="batch")
             ]
-            chosen, rejected = (torch.cat(parts).tolist() for parts in zip(*scored, strict=True))
-            return dataset.add_column("ref_chosen_logps", chosen).add_column("ref_rejected_logps", rejected)
+            known = shares_together([torch.stack(batch).T.tolist() for batch in scored])
+            chosen, rejected = zip(*(pair for batch in known for pair in batch), strict=True)
+            return dataset.add_column("ref_chosen_logps", list(chosen)).add_column("ref_rejected_logps", list(rejected))
 
         def _send_telemetry(self) -> None:
             """Send nothing: replaces TRL's telemetry."""
@@ -244,6 +247,27 @@ def train_preferences(
         ValueError: there is no usable pair (before any model is loaded), or the loss is not finite.
     """
     kept = distinct_pairs(pairs, label)
+    train = partial(_trained, base, kept, params, previous=previous, seed=seed, label=label, end=end, lead=lead)
+    if params.gpus == 1:
+        trained, history = train()
+    else:
+        trained, history = over_gpus(train, params.gpus, label=label, parameter="preference.gpus")
+    dropped = len(pairs) - len(kept)
+    return trained, [{**entry, "dropped_pairs": dropped} for entry in history]
+
+
+def _trained(
+    base: TrainableGenerator,
+    kept: pd.DataFrame,
+    params: PreferenceTraining,
+    *,
+    previous: Path | None,
+    seed: int,
+    label: str,
+    end: str,
+    lead: str,
+) -> tuple[TrainedAdapter, list[dict[str, float]]]:
+    """Train in this process, alone or as one of several (`fedtext.training.processes`), and return its own adapter."""
     model, tokenizer = base.load()
     rows = tokenised(kept, tokenizer, end, lead)
     validate_lengths(rows, model, label)
@@ -258,8 +282,7 @@ def train_preferences(
         if "loss" in entry
     ]
     _validate_convergence(history, label)
-    dropped = len(pairs) - len(kept)
-    return TrainedAdapter.of(trainer.model, base.source), [{**entry, "dropped_pairs": dropped} for entry in history]
+    return TrainedAdapter.of(trainer.model, base.source), history
 
 
 def loss_terms(params: PreferenceTraining) -> dict[str, float]:
@@ -321,7 +344,9 @@ def _arguments(params: PreferenceTraining, seed: int, scratch: str) -> DPOConfig
         precompute_ref_log_probs=True,
         disable_dropout=False,  # the base model's dropout is switched off in _trainer; the adapter's is lora.dropout
         num_train_epochs=params.epochs,
-        per_device_train_batch_size=params.batch_size,
+        per_device_train_batch_size=params.at_once,
+        gradient_accumulation_steps=params.batch_size // (params.gpus * params.at_once),
+        ddp_find_unused_parameters=False,  # there are none, and looking for them takes a pass
         learning_rate=params.learning_rate,
         lr_scheduler_type="cosine",
         activation_checkpointing=params.activation_checkpointing,

@@ -20,13 +20,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jaxtyping import Bool, Float, Int
 
 if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel
+
+
+def unwrapped(model: Any) -> PreTrainedModel:
+    """Return the model itself, also where it is one of several processes' that train together."""
+    from torch.nn.parallel import DistributedDataParallel
+
+    return model.module if isinstance(model, DistributedDataParallel) else model
 
 
 @contextmanager
@@ -36,7 +43,8 @@ def scored_logits_only(model: PreTrainedModel, wanted: Bool[Tensor, "row positio
     A hook on the head's input selects them, so that whatever a model does to its logits (scaling, capping) still
     happens.
     """
-    hook = model.get_output_embeddings().register_forward_pre_hook(lambda _, given: (given[0][wanted],))
+    head = unwrapped(model).get_output_embeddings()
+    hook = head.register_forward_pre_hook(lambda _, given: (given[0][wanted],))
     try:
         yield
     finally:
@@ -128,7 +136,7 @@ def packed_logits(
     with scored_logits_only(model, wanted):
         logits: Tensor = model(
             input_ids=lines.ids,
-            attention_mask=lines.mask(model.config._attn_implementation),
+            attention_mask=lines.mask(unwrapped(model).config._attn_implementation),
             position_ids=lines.positions,
             use_cache=False,
         ).logits

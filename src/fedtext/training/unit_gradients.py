@@ -9,18 +9,20 @@ gradients: those of a LoRA adapter, or all of a model.
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from jaxtyping import Float, Int, Int64
 
 from fedtext.federation.units import Block
+from fedtext.params.training import GradientMethod
 from fedtext.system.cores import over_cores, per_thread
 from fedtext.system.weight_sharing import weight_sharing_copy
 from fedtext.training.client_gradients import one_alone, side_by_side, slots_are_alike
 from fedtext.training.cuda_graphs import CapturedGraphs
 from fedtext.training.dp_losses import TEXTS, UnitLoss
 from fedtext.training.local_steps import NO_TOKEN, LocalSteps, groups_of_one_shape, positions_of, shown_tokens
+from fedtext.training.opacus_gradients import by_opacus, opacus_agrees
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,33 +33,41 @@ if TYPE_CHECKING:
     from fedtext.training.client_gradients import Gradients, Weights
 
 
+Method = Literal["opacus", "vmap", "alone"]
+
+
 class UnitGradients:
     """Gradients of units' losses with respect to those weights of a causal language model that require them.
 
     Args:
         model: In evaluation mode and float32 from now on; frozen weights are shared by all threads and never copied.
         at_once: Units side by side in one call, on a CPU by each core; another number may change their last bits.
-        vectorised: Whether units share calls; None tests whether the model allows it.
+        method: How units share calls; one that does not suit the model is replaced (`suitable_method`).
         loss: Loss of one example.
     """
 
     def __init__(
-        self, model: PreTrainedModel, at_once: int, vectorised: bool | None = None, loss: UnitLoss = TEXTS
+        self, model: PreTrainedModel, at_once: int, method: GradientMethod = "auto", loss: UnitLoss = TEXTS
     ) -> None:
-        self._model, self._loss, self._at_once = model.float().eval(), loss, at_once
-        self._trained = {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
-        if vectorised is None:
-            vectorised = slots_are_alike(
-                weight_sharing_copy(model), at_once, _anywhere(self._trained), loss.error, loss.rows
-            )
-        self._vectorised = vectorised
-        self._slots, taken = (at_once, side_by_side) if vectorised else (1, one_alone)
-        # A call swaps weights in and out of the module it is given, so each thread has its own.
-        self._gradients = per_thread(lambda: CapturedGraphs(taken(weight_sharing_copy(model), loss.error)))
+        self._prepare(model, at_once, suitable_method(model.float().eval(), at_once, method, loss), loss)
 
-    def __reduce__(self) -> tuple[type[UnitGradients], tuple[object, ...]]:
+    @classmethod
+    def by(cls, method: Method, model: PreTrainedModel, at_once: int, loss: UnitLoss = TEXTS) -> Self:
+        """Return the gradients by a method that is known to suit the model."""
+        made = cls.__new__(cls)
+        made._prepare(model.float().eval(), at_once, method, loss)
+        return made
+
+    def _prepare(self, model: PreTrainedModel, at_once: int, method: Method, loss: UnitLoss) -> None:
+        self.method, self._model, self._loss, self._at_once = method, model, loss, at_once
+        self._slots = 1 if method == "alone" else at_once
+        self._trained = _trained(model)
+        # A call swaps weights in and out of the module it is given, so each thread has its own.
+        self._gradients = per_thread(lambda: _computed_by(method, weight_sharing_copy(model), loss))
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         """Travel to a worker of the run's engine as what it was made from; threads of a worker have their own."""
-        return UnitGradients, (self._model, self._at_once, self._vectorised, self._loss)
+        return UnitGradients.by, (self.method, self._model, self._at_once, self._loss)
 
     def of(
         self,
@@ -86,6 +96,30 @@ class UnitGradients:
         vector = torch.tensor(weights, dtype=torch.float32, device=self._model.device)
         parts = vector.split([p.numel() for p in self._trained.values()])
         return {name: part.view(p.shape) for part, (name, p) in zip(parts, self._trained.items(), strict=True)}
+
+
+def suitable_method(model: PreTrainedModel, at_once: int, method: GradientMethod, loss: UnitLoss = TEXTS) -> Method:
+    """Return how units of this model share calls: as asked, or by the next method in which a unit stays by itself.
+
+    `auto` asks for Opacus on a GPU and for `vmap` elsewhere. Where Opacus does not suit, `vmap` is next, and then a
+    call for each unit.
+    """
+    weights = _anywhere(_trained(model))
+    opacus = method == "opacus" or (method == "auto" and model.device.type == "cuda")
+    if opacus and opacus_agrees(model, at_once, weights, loss.error, loss.rows):
+        return "opacus"
+    alike = slots_are_alike(weight_sharing_copy(model), at_once, weights, loss.error, loss.rows)
+    return "vmap" if alike else "alone"
+
+
+def _computed_by(method: Method, model: PreTrainedModel, loss: UnitLoss) -> Gradients:
+    if method == "opacus":
+        return by_opacus(model, loss.error)  # has too few kernels to gain much from a recording
+    return CapturedGraphs((side_by_side if method == "vmap" else one_alone)(model, loss.error))
+
+
+def _trained(model: PreTrainedModel) -> Weights:
+    return {name: p.detach() for name, p in model.named_parameters() if p.requires_grad}
 
 
 def _anywhere(trained: Weights) -> Weights:

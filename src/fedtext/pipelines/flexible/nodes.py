@@ -237,7 +237,7 @@ def train_strong_silos(
         return np.zeros(0, dtype=np.float32), ledger
     samples = by_silos(private_code_rows, (), private_enrolment, private_silos, ledger)
     model = trainable_model(generator, flexible.lora, seed=derived_seed(flexible.seed, "adapter"))
-    gradients = UnitGradients(model, flexible.training.units_at_once)
+    gradients = UnitGradients(model, flexible.training.units_at_once, flexible.training.gradients)
     gradients_at = partial(training.unit_gradients, gradients)
     if not flexible.noise:
         recorded = unprotected.record_unprotected_read(plan.DP_SGD, ledger)

@@ -131,12 +131,13 @@ def preferred(pairs: float, prompt: float, answer: float, params: PreferenceTrai
     return Work(
         Kind.TRAINING,
         tokens=pairs * pair * params.epochs,
-        at_once=params.batch_size,
+        at_once=params.at_once,
         row=pair,
         referred=pairs * pair,
+        devices=params.gpus,
         lora=params.lora,
         checkpointed=params.activation_checkpointing,
-        lower=f"{within}.batch_size",
+        lower=f"{within}.pairs_at_once",
         checkpointing=f"{within}.activation_checkpointing",
     )
 

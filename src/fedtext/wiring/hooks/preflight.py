@@ -40,6 +40,7 @@ from fedtext.wiring.engine import check_engine
 from fedtext.wiring.guard.catalog import dataset_classes, named_credentials
 from fedtext.wiring.hooks.command import leaves, repeating_command
 from fedtext.wiring.hooks.generators import check_adapters, check_follows_instructions, check_guided, check_trained
+from fedtext.wiring.hooks.gpus import check_gpus
 from fedtext.wiring.hooks.language import warn_of_language
 from fedtext.wiring.hooks.lengths import check_lengths, check_script
 from fedtext.wiring.hooks.named_files import check_named_files
@@ -79,6 +80,7 @@ class PreflightHook:
         check_guarded(str(run_params.get("runner")), pipeline, catalog)
         check_names(run_params.get("runtime_params") or {})
         check_engine(active_parameters())
+        check_gpus(pipeline, active_parameters())
         check_versions(run_params.get("load_versions") or {}, catalog)
         check_named_files(pipeline, active_parameters())
         check_trained(pipeline, catalog)

@@ -261,7 +261,10 @@ def _is_another(pid: int, started: float) -> bool:
         return False
 
 
-LIBRARIES = ("fedtext", "kedro", "torch", "transformers", "trl", "peft", "dp-accounting", "numpy", "pandas")
+LIBRARIES = (
+    "fedtext", "kedro", "torch", "transformers", "sentence-transformers", "trl", "peft", "opacus", "dp-accounting",
+    "numpy", "pandas",
+)  # fmt: skip
 LONGEST_VALUE = 6000
 BATCH = 100
 LOG = logging.getLogger(__name__)
