@@ -152,7 +152,7 @@ def told(raw: Path, out: Path, words: ChunkTokenizer, **changes: object) -> str:
 
     thread = threading.Thread(target=build, daemon=True)
     thread.start()
-    thread.join(10)
+    thread.join(60)
     assert said, "it hangs, or ends in a traceback"
     return said[0]
 
@@ -303,7 +303,7 @@ def test_a_snapshot_with_no_file_in_place_of_one(
 
     thread = threading.Thread(target=check, daemon=True)
     thread.start()
-    thread.join(10)
+    thread.join(60)
     assert said
     assert name in said[0]
 

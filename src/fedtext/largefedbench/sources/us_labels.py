@@ -100,8 +100,10 @@ _TITLED = (
     rf"|Pastor|Bishop|Imam|Chaplain|Prof\.|Professor|Rep\.|Sen\.|Hon\.|Honorable) |{_STYLE})"
 )
 _NO_ABBREVIATION = r"(?<!\b[A-Z])(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bDr)(?<!\bSt)(?<!\bRev)(?<!\bHon)(?<!\bGen)"
+# "The Senator from Iowa (Mr. Oak)." names whom the chair appoints; without brackets it may open a turn.
+_APPOINTED = r"(?!The (?:Senator|Delegate|gentle\w+) from [^.:()]{2,60} \()"
 LIKE_A_LABEL = _label(
-    rf"{_BEFORE}(?P<name>{_TITLED}{_ANY_NAME}(?:,? {_ANY_NAME}){{0,7}}?"
+    rf"{_BEFORE}{_APPOINTED}(?P<name>{_TITLED}{_ANY_NAME}(?:,? {_ANY_NAME}){{0,7}}?"
     rf"|T(?:he|HE) (?:{_CAPITAL}[\w'’-]{{1,30}}|{_IN_THE_CHAIR})(?:,? {_ANY_NAME}){{0,6}}?"
     rf"|(?=[A-Z]){_IN_THE_CHAIR}(?: {_ANY_NAME}){{0,3}}?"
     rf"|(?=[A-Z])(?i:(?:(?:a|an|one|some|several|the) )?(?:hon(?:\.|orable)? )?{_CROWDS})"
