@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import webbrowser
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -197,6 +198,7 @@ class BeforeViz:
         ours = project_metadata is not None and project_metadata.package_name == PACKAGE
         if not ours or command_args[:1] != ["viz"] or command_args[1:2] in (["build"], ["deploy"], ["--help"], ["-h"]):
             return
+        open_at_the_steps()
         try:
             check_viz([word for word in command_args[1:] if word != "run"])
         except Exception as error:
@@ -207,6 +209,17 @@ class BeforeViz:
             sys.exit(1)
         finally:
             ProjectConfigLoader.active = None
+
+
+def open_at_the_steps() -> None:
+    """Make `kedro viz run` open its page with the steps alone: with every data set, names are too small to read."""
+    from kedro_viz.launchers import utils
+
+    def start(host: str, port: int) -> None:
+        if utils._is_localhost(host):
+            webbrowser.open_new(f"http://{host}:{port}/?types=nodes")
+
+    utils._start_browser = start
 
 
 def check_viz(arguments: list[str]) -> None:

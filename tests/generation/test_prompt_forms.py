@@ -75,6 +75,12 @@ def test_a_chat_opens_its_answer_inside_a_quotation() -> None:
         ('He said "no" and left."\n\nI hope that helps', 'He said "no" and left.'),
         ('"No," he said. "Not (“ever”)."" And more.', '"No," he said. "Not (“ever”)."'),
         ("Is it lost?” And more", "Is it lost?"),
+        ("Wo ist meine Karte?“\n", "Wo ist meine Karte?"),
+        ("Wo ist sie?“ Das ist eine Frage.", "Wo ist sie?"),
+        ('Er sagte „nein“ und ging." Mehr', "Er sagte „nein“ und ging."),
+        ('„Wo ist sie?“, fragte er."', "„Wo ist sie?“, fragte er."),
+        ("Er sagte „nein“.“ Mehr", "Er sagte „nein“."),
+        ('他说：“不行”，就走了。" 好', "他说：“不行”，就走了。"),
         ("Cut at the lim", "Cut at the lim"),
         ("One line,\nanother.", "One line,\nanother."),
         ('Is it lost?\n\nThis is a question that "customers" ask.', "Is it lost?"),
@@ -90,7 +96,7 @@ def test_a_chat_s_answer_ends_at_the_mark_that_closes_its_quotation(answer: str,
     assert Chat().cut(answer) == sample
 
 
-@given(st.text(alphabet=st.characters(blacklist_characters='"“”')), st.text())
+@given(st.text(alphabet=st.characters(blacklist_characters='"„“”')), st.text())
 def test_a_paragraph_without_quotations_comes_back_whole_from_its_own_quotation(text: str, more: str) -> None:
     paragraph = text.lstrip().partition("\n\n")[0]
     assert Chat().cut(f'{paragraph}" {more}') == without_greeting(paragraph).strip()

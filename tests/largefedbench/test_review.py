@@ -71,6 +71,13 @@ def test_everything_a_person_must_look_at_is_on_the_page(
     assert expected in page
 
 
+def test_a_reason_without_end_leaves_room_for_the_others() -> None:
+    bad = [{"page": "us/x", "reason": f"lists 200 parts: {'a part, ' * 200}"}]
+    page = review("2026H1", facts("n", bad_pages=bad), facts("o"), NO_CHANGE, [], 3)
+    assert "all in provenance.json |" in page
+    assert len(page) < 1500
+
+
 def test_what_the_snapshot_before_had_too_is_not_new() -> None:
     known = {"unknown": {"label": {"The Umpire": 3}}}
     bad = [{"page": "us/x", "reason": "cut off"}]

@@ -22,7 +22,7 @@ from kedro.framework.cli.cli import KedroCLI
 from kedro.framework.startup import bootstrap_project
 from safetensors.torch import save
 
-from fedtext.cli import BEFORE, run
+from fedtext.cli import BEFORE, open_at_the_steps, run
 from fedtext.corpora import table as tables
 from fedtext.models.language_model import place_of
 from fedtext.models.source import SHIPPED, check_model_files
@@ -374,6 +374,7 @@ FILES = [  # name, content, further parameters, thing, remedy, whether the priva
     ("mine.csv", texts(60), "privacy.epsilon=4,privacy.total_epsilon=1", "total_epsilon is 1, below", "raise", False),
     ("mine.csv", texts(60), "corpus.client_column=owner", "no column 'owner'", "corpus.client_column", False),
     ("mine.csv", "body,id\na,b\nc,d\n", "", "no column 'text' among its 2", "set corpus.text_column", False),
+    ("mine.jsonl", '[{"text": "a"}, {"text": "b"}]', "", "line 1: not a JSON object", "one object", True),
 ]
 TABLES = [
     ("mine.xlsx", "x", "", "unknown suffix '.xlsx'", "use one of .csv, .parquet, .jsonl"),
@@ -393,6 +394,7 @@ TABLES = [
     ("mine.csv", "text,text\na,b\n", "", "2 columns 'text'", "leave one"),
     ("mine.jsonl", '{"text": "a"}\n{', "", "line 2: not valid JSON", "column"),
     ("mine.jsonl", '{"body": "a"}\n', "", "among its 1 (body)", "set corpus.text_column"),
+    ("mine.jsonl", '[\n {"text": "a"}\n]\n', "", "line 1: not valid JSON", "column"),
     ("mine.parquet", "no parquet", "", "not a readable Parquet file", "write it again"),
 ]
 
@@ -491,3 +493,16 @@ def test_a_graph_that_cannot_be_shown(
     with pytest.raises(SystemExit) as left:
         BEFORE.before_command_run(bootstrap_project(ROOT), arguments.split())
     is_refused((int(left.value.code or 0), capfd.readouterr().err), thing, remedy)
+
+
+def test_a_graph_opens_with_its_steps_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With every data set it opens at a sixth of its size, and no name can be read."""
+    from kedro_viz.launchers import utils
+
+    opened = list[str]()
+    monkeypatch.setattr("webbrowser.open_new", opened.append)
+    monkeypatch.setattr(utils, "_start_browser", utils._start_browser)  # is put back
+    open_at_the_steps()
+    utils._start_browser("127.0.0.1", 4141)
+    utils._start_browser("example.org", 4141)
+    assert opened == ["http://127.0.0.1:4141/?types=nodes"]

@@ -163,7 +163,8 @@ def column_names(path: Path) -> list[str]:
         packed = path.suffix == ".gz"
         with (gzip.open if packed else open)(path, "rt", encoding="utf-8-sig", newline="") as lines:
             if packed or path.suffix.lower() == ".jsonl":
-                return [*json.loads(next(line for line in lines if line.strip()))]
+                first = json.loads(next(line for line in lines if line.strip()))
+                return [*first] if isinstance(first, dict) else []  # a whole table in one list is refused when read
             return next(csv.reader(lines))
     except (OSError, ValueError, StopIteration, TypeError, IndexError, pyarrow.ArrowException):
         return []

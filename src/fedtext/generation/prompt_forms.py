@@ -66,7 +66,8 @@ AFTERWARDS = starting_with(  # a paragraph that comments on the sample, or signs
     r"(?:mit )?(?:freundlichen?|viele|beste) grüßen?\b",
     "此致|祝好|顺颂|مع (?:خالص |أطيب )?(?:التحية|التحيات|تحياتي)",
 )
-MARK = re.compile(r'(?P<opens>“|(?<![^\s(\[{])"(?=\S))|["”]')  # a straight mark opens before a word, else it closes
+# A straight mark opens before a word, else it closes; “ opens in most languages and closes in German („so“).
+MARK = re.compile(r'(?P<opens>„|(?<![^\s(\[{])"(?=\S)|(?<!\S)“|“(?!$|[\s.,;:!?…)\]}"“”»]))|["“”]')
 
 
 class PromptForm(Protocol):

@@ -22,7 +22,7 @@ from fedtext.largefedbench.metadata import write_papers
 from fedtext.largefedbench.raw_pages import RawPageError
 from fedtext.largefedbench.shards import PageDigest, ShardTask, digest_pages, plan_shards, write_shard
 from fedtext.largefedbench.snapshot import MANIFEST, SnapshotError, verify, write_manifest
-from fedtext.largefedbench.sources import SOURCES, unread_files
+from fedtext.largefedbench.sources import SOURCES, strangers, unread_files
 from fedtext.largefedbench.takedown import read_takedown
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.largefedbench import LargeFedBench
@@ -34,6 +34,7 @@ LOG = logging.getLogger(__name__)
 # The files whose text decides a snapshot's bytes.
 CODE = ("largefedbench", "corpora/records.py", "corpora/splits.py", "seeding.py", "params/largefedbench.py")
 LIBRARIES = ("pyarrow", "lxml", "tokenizers", "numpy", "huggingface_hub", "jinja2")
+SHOWN = 5  # files that a refusal names
 
 
 def build_snapshot(params: LargeFedBench, tokenizer: ChunkTokenizer, *, raw_dir: Path, out_dir: Path) -> Path:
@@ -56,14 +57,15 @@ def build_snapshot(params: LargeFedBench, tokenizer: ChunkTokenizer, *, raw_dir:
 
 def _build(params: LargeFedBench, tokenizer: ChunkTokenizer, raw_dir: Path, target: Path, engine: Engine) -> Path:
     digests = digest_pages(raw_dir, params, engine)
+    unread = [error for name in params.sources for error in unread_files(raw_dir, SOURCES[name])] + strangers(raw_dir)
     if not digests:
         looked = ", ".join(f"{raw_dir / name}" for name in params.sources)
+        there = "".join(f"; {error.name} is not read: {error.reason}" for error in unread[:SHOWN])
         raise InputError(
-            f"no raw pages in {looked}: set largefedbench.raw_dir to the directory that holds them",
+            f"no raw pages in {looked}: set largefedbench.raw_dir to the directory that holds them{there}",
             code="no-raw-pages",
             parameter="largefedbench.raw_dir",
         )
-    unread = [error for name in params.sources for error in unread_files(raw_dir, SOURCES[name])]
     made_by = code_and_libraries()
     identity = build_identity(params, tokenizer, digests, unread, made_by)
     working = target.with_name(f".{target.name}.building")

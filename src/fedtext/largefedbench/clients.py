@@ -16,6 +16,7 @@ them. Official records hold few, mostly in printed notices. Names of speakers ar
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -185,7 +186,8 @@ def _as_published(turn: Turn, counts: SourceCounts) -> Cleaned:
     return clean_as_published([text])
 
 
-_EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+# From the beginning of a run of such signs, and no longer than an address may be: a run may be of a megabyte.
+_EMAIL = r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+"
 # North America with an area code, Britain from the zero, any country from the plus, and seven digits after a word that
 # says what they are.
 _PHONE = (
@@ -244,9 +246,17 @@ def unit_of(text: Text, unit: ClientUnit) -> str:
     return person if unit == "speaker" else f"{text.date}.{person}"
 
 
+_PLAIN = re.compile(r"[a-z0-9. ]+")
+
+
 @lru_cache(maxsize=65_536)  # a chamber's members speak thousands of times
 def _slug(who: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", who.casefold()).strip("-") or who
+    """Return a name as a part of an id; signs that the id cannot show are told apart by a digest."""
+    name = who.casefold()
+    slug = re.sub(r"[^a-z0-9]+", "-", name).strip("-")
+    if not slug:
+        return who
+    return slug if _PLAIN.fullmatch(name) else f"{slug}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
 
 
 def split_key(client_id: str, unit: ClientUnit) -> str:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -193,7 +194,7 @@ def _queries(digests: dict[str, list[PageDigest]]) -> tuple[list[Any], list[tupl
     windows = {page.name.rpartition("/")[0]: page.path.parent for pages in digests.values() for page, _, _ in pages}
     for window, directory in sorted(windows.items()):
         name = f"{window}/{NOTE}"
-        if not (directory / NOTE).exists():
+        if not os.path.lexists(directory / NOTE):
             continue
         try:
             with reading(name):

@@ -13,6 +13,7 @@ from fedtext.largefedbench.halves import Half, Move, moved
 from fedtext.system.templates import templates
 
 SHOWN = 20  # names or pages of a kind; provenance.json has all
+LONGEST_REASON = 160  # characters
 Rows = list[list[object]]
 
 
@@ -114,7 +115,7 @@ def _move_row(source: str, move: Move) -> list[object]:
 def _pages(new: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Finding]:
     known = {(bad["page"], bad["reason"]) for bad in (old or {"bad_pages": []})["bad_pages"]}
     fresh = [bad for bad in new["bad_pages"] if (bad["page"], bad["reason"]) not in known]
-    rows: Rows = [[bad["page"], bad["reason"]] for bad in fresh[:SHOWN]]
+    rows: Rows = [[bad["page"], _short(bad["reason"])] for bad in fresh[:SHOWN]]
     if len(fresh) > SHOWN:
         rows.append([f"and {len(fresh) - SHOWN} more", "in provenance.json"])
     if rows:
@@ -122,6 +123,11 @@ def _pages(new: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Finding]
     if lines := new["takedown_lines_that_match_nobody"]:
         asks = "The build printed their numbers: compare them with a snapshot's columns, letter by letter."
         yield Finding("Takedown lines that match nobody", asks, ["lines"], [[lines]])
+
+
+def _short(reason: str) -> str:
+    """Return a reason that fits a line; a day's package may lack two hundred parts by name."""
+    return reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]} ..., all in provenance.json"
 
 
 def _changed(half: str, change: dict[str, Any]) -> Iterator[Finding]:

@@ -9,8 +9,10 @@ is not shown.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from fedtext.largefedbench.clients import Client, Text, split_key, unit_of
@@ -19,6 +21,7 @@ from fedtext.largefedbench.turns import Turn, n_words
 from fedtext.system.errors import InputError
 
 RULE = "taken_down"
+LONGEST_SHOWN = 80  # characters of a line that a refusal shows
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Takedown:
         """Return whether a turn or a client is on the list."""
         if not self.ids and not self.speakers:
             return False
-        said_by = ((one.source, one.speaker_id), (one.source, one.speaker))
+        said_by = ((one.source, _plain(one.speaker_id)), (one.source, _plain(one.speaker)))
         lines = [self.ids.get(one.client_id), self.ids.get(speaker_key(one)), *map(self.speakers.get, said_by)]
         found = {line for line in lines if line is not None}
         self.matched.update(found)
@@ -69,6 +72,12 @@ class Takedown:
                 yield client
 
 
+@lru_cache(maxsize=65_536)  # a chamber's members speak thousands of times
+def _plain(name: str) -> str:
+    """Return a name as it is compared: in one case, single-spaced, of one form of each sign."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
 def speaker_key(one: Turn | Client) -> str:
     """Return the undated id of the client that would hold all of its speaker's texts."""
     return unit_of(Text(one.client_id, one.source, one.date, one.speaker, one.speaker_id), "speaker")
@@ -77,23 +86,38 @@ def speaker_key(one: Turn | Client) -> str:
 def read_takedown(path: Path | None) -> Takedown:
     """Return the list in a file; an empty one without a file. Of equal entries the first line counts.
 
+    Case and spaces of words and names do not matter; an id is taken by the letter.
+
     Raises:
-        InputError: a line is neither a client nor a speaker.
+        InputError: the file is no list, or a line is neither a client nor a speaker.
     """
     ids, speakers = dict[str, int](), dict[tuple[str, str], int]()
-    for number, line in enumerate(path.read_text("utf-8").splitlines() if path else (), start=1):
+    for number, line in enumerate(_lines(path) if path else (), start=1):
         text = line.partition("#")[0].strip()
-        kind, _, name = (part.strip() for part in text.partition(":"))
-        source, _, speaker = (part.strip() for part in name.partition("/"))
-        if kind == "id" and name:
+        kind, _, name = (part.strip() for part in text.replace("：", ":").partition(":"))
+        source, _, speaker = (_plain(part) for part in name.partition("/"))
+        if kind.casefold() == "id" and name:
             ids.setdefault(split_key(name, "speaker"), number)
-        elif kind == "speaker" and source and speaker:
+        elif kind.casefold() == "speaker" and source and speaker:
             speakers.setdefault((source, speaker), number)
         elif text:
             raise InputError(
-                f"{path}, line {number}: {text!r} is neither `id: <client id>` nor `speaker: <source>/<name or id>`",
+                f"{path}, line {number}: {text[:LONGEST_SHOWN]!r} is neither `id: <client id>` nor "
+                "`speaker: <source>/<name or id>`",
                 code="takedown-line-unusable",
                 parameter="largefedbench.takedown",
                 value=number,
             )
     return Takedown(ids, speakers, words={word for _, speaker in speakers for word in name_words(speaker)})
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{path} is not UTF-8 text: write the list again, an entry a line",
+            code="takedown-not-text",
+            parameter="largefedbench.takedown",
+            value=str(path),
+        ) from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import os
 import re
 from pathlib import Path
 from typing import Literal, Self
@@ -199,19 +200,20 @@ class LargeFedBench(Parameters):
         """Return the takedown list in use, None if there is none.
 
         Raises:
-            MissingFileError: `takedown` names a file that is not there.
+            MissingFileError: the list is not a file: a device, a folder, a link to nowhere, or nothing.
         """
-        if self.takedown is None:
-            usual = Path(self.raw_dir) / "takedown.txt"
-            return usual if usual.is_file() else None
-        if not Path(self.takedown).is_file():
+        usual = Path(self.raw_dir) / "takedown.txt"
+        if self.takedown is None and not os.path.lexists(usual):
+            return None
+        path = usual if self.takedown is None else Path(self.takedown)
+        if not path.is_file():  # whoever asked to be left out must not come back because a link broke
             raise MissingFileError(
-                f"largefedbench.takedown={self.takedown} is not a file: name the list, or null",
+                f"largefedbench.takedown={path} is not a file: name the list, or null",
                 code="missing-takedown",
                 parameter="largefedbench.takedown",
-                value=str(self.takedown),
+                value=str(path),
             )
-        return Path(self.takedown)
+        return path
 
     def takedown_sha256(self) -> str:
         """Return the digest of the takedown list, empty without one; a snapshot never contains the list itself."""

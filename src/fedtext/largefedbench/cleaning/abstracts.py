@@ -39,7 +39,7 @@ _SYMBOLS = {
 }  # fmt: skip
 _SCRIPT = re.compile(r"\{(super|sub)script ([^{}]*)\}")
 # A figure raised after a figure is a power ("10{superscript 6}"): without its height it is another number.
-_POWER = re.compile(r"(?<=\d)\{superscript ([−–+-]?\d+)\}|(?<=\d)<sup>([−–+-]?\d+)</sup>")
+_POWER = re.compile(r"(?<=\d)\{superscript ([−–+-]?\d+)\}|(?<=\d)<(?:jats:)?sup>([−–+-]?\d+)</(?:jats:)?sup>")
 _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
 _NAMED = re.compile(r"\{([A-Za-z +/-]{1,28})\}")
 _BRACKETED = re.compile(rf"\[({'|'.join(_GREEK)})\]", re.IGNORECASE)  # "[beta]-catenin", of older pages
@@ -73,7 +73,7 @@ def _any_case(words: str) -> str:
 _ANY_SECTION = rf"(?:{_any_case(_MORE_SECTIONS)}|{_any_case(_SECTIONS)})"
 # "Materials and Methods", "Results and discussion"
 _LATER = rf"(?:{_ANY_SECTION}|discussion|methods|results|conclusions?)"
-_JOINED = rf"{_ANY_SECTION}(?:\s*(?:,|/|&|and|AND|And)\s*{_LATER})+"
+_JOINED = rf"{_ANY_SECTION}(?:\s*(?:,|/|&|and|AND|And)\s*{_LATER}){{1,4}}"
 # What a heading has lost its end to: a word, or, after a small letter, a name ("ResultsmRNA") or a number.
 _FUSED = (
     r"(?:(?=[A-Z][a-z]|[A-Z] [a-z]|[OCM]_[A-Z])"
@@ -92,7 +92,7 @@ _CODES = (
 )
 # Where a sentence or a block of text begins: blocks are a line each.
 _OPENS = r"(?:(?<=^)|(?<=\n)|(?<=[.!?)])|(?<=[.!?)]\s))"
-_BREAK = re.compile(r"\s*\n\s*")
+_BREAK = re.compile(r"(?<!\s)\s*\n\s*")
 _REMOVED = re.compile(
     r"(?=[\[<{ABCDEFGHIKLMNOPQRSTVo])"  # what any of them begins with
     r"(?:(?P<formula_placeholder>\[\s*(?:Formula|Figure|Table|Graphic)(?:: see text)?\s*\])"
@@ -102,14 +102,14 @@ _REMOVED = re.compile(
     rf"|(?P<highwire_code>[OCM]_(?:{_CODES}))"
     rf"|(?P<fused_heading>{_OPENS}{_JOINED}{_FUSED}|{_OPENS}(?:{_any_case(_MORE_SECTIONS)}){_FUSED}"
     rf"|(?:(?<=^)|(?<=[.!?)\s]))(?:{_SECTIONS}|{_SECTIONS.upper()}){_FUSED})"
-    rf"|(?P<markup></?(?:[a-z]+:)?(?:{_TAGS}){_ATTRIBUTES}\s*/?>|<!--.*?-->))",
+    rf"|(?P<markup></?(?:[a-z]+:)?(?:{_TAGS}){_ATTRIBUTES}\s*/?>|<!--(?:(?!<!--).)*?-->))",
     re.DOTALL,
 )
 _UNKNOWN = re.compile(
-    r"\{[^{}]{1,40}\}|\\[A-Za-z]{2,}|\$[^$\s][^$]{0,40}\$|\[(?:[A-Z][a-z]+[A-Z]\w*)\]|_[A-Z]{3,}_[A-Z]{3,}(?:_[A-Z]+)*|</?[a-zA-Z][\w:-]{0,20}(?:\s[^<>]{0,200})?/?>|(?<![A-Za-z0-9])[OCM]_[A-Z]{2,}(?:_[A-Z]+)*"
+    r"\{[^{}]{1,40}\}|\\[A-Za-z]{2,}|\$[^$\s][^$]{0,40}\$|\[(?:[A-Z][a-z]+[A-Z]\w*|[a-z]{1,3}gr)\]|_[A-Z]{3,}_[A-Z]{3,}(?:_[A-Z]+)*|</?[a-zA-Z][\w:-]{0,20}(?:\s[^<>]{0,200})?/?>|(?<![A-Za-z0-9])[OCM]_[A-Z]{2,}(?:_[A-Z]+)*"
     r"|\borg\.\w+\.[\w.@]+|&[a-z]{2,10};|(?:(?<=^)|(?<=[.!?] ))[A-Z]{6,}(?=[A-Z][a-z]+ )"
 )
-_SMALL_CAPITALS = re.compile(r"O_SCP(?:LOW|CAP)(.*?)C_SCP(?:LOW|CAP)")
+_SMALL_CAPITALS = re.compile(r"O_SCP(?:LOW|CAP)((?:(?!O_SCP).)*?)C_SCP(?:LOW|CAP)")
 _SPACED = frozenset({"formula_placeholder", "figure", "highwire_link", "heading"})
 UNKNOWN_MARKUP = "markup"
 _PREPRINTS = frozenset({"biorxiv", "medrxiv"})
@@ -148,7 +148,7 @@ def normalise_abstract(text: str, source: str) -> str:
     if "_SCP" in text:
         text = _SMALL_CAPITALS.sub(r"\1", text)
         text = re.sub(r"^\s*ABSTRACT(?=\s*O_ST_ABS)", "", text)
-    if "{" in text or "<sup>" in text:
+    if "{" in text or "sup>" in text:
         text = _POWER.sub(lambda match: (match[1] or match[2]).translate(_RAISED), text)
         text = _NAMED.sub(_symbol, _SCRIPT.sub(r"\2", text))
     if "[" in text:

@@ -28,7 +28,7 @@ from fedtext.largefedbench.cleaning.parliament import (
 from fedtext.largefedbench.cleaning.rules import RuleSet
 from fedtext.largefedbench.turns import n_words
 
-_BOUNDARY = re.compile(r"[.!?…][.!?…”\"’')\]]*(\s+)(?=[“\"‘'(\[]*[A-Z0-9$£])")
+_BOUNDARY = re.compile(r"[.!?…][.!?…”\"’')\]]{0,20}(\s+)(?=[“\"‘'(\[]*[A-Z0-9$£])")
 
 ABBREVIATIONS = frozenset(
     re.findall(

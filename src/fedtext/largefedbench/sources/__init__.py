@@ -73,6 +73,19 @@ def unread_files(raw_dir: Path, source: Source) -> list[SkippedPageError]:
     ]
 
 
+NO_PAGES = frozenset({"takedown.txt"})  # what else may lie beside the sources' folders
+
+
+def strangers(raw_dir: Path) -> list[SkippedPageError]:
+    """Return what lies in the raw directory under no source's name, as a misspelt one: its pages are in no count."""
+    names = sorted(path.name for path in raw_dir.iterdir()) if raw_dir.is_dir() else []
+    return [
+        SkippedPageError(printable(name), f"no source has this name: {', '.join(SOURCES)}", code="name-of-no-source")
+        for name in names
+        if name not in SOURCES and name not in NO_PAGES and not _NOT_A_PAGE.search(name)
+    ]
+
+
 def _files(raw_dir: Path, source: Source) -> Iterator[tuple[str, Path]]:
     """Yield name and path of everything below the source's folder, in name order, without notes and plain folders.
 

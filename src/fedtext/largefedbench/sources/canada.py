@@ -36,9 +36,11 @@ CHAIR = re.compile(
     r"|L[ea] (?:vice-|V)?[Pp]résidente?\b|L[ea] [Gg]reffi[eè]re?\b"
 )
 CROWD = re.compile(
-    r"(?:Some|An|A|Several) hon\.? (?:members?|senators?)|(?:Some|Several|A) (?:members?|voices?)|Hon\.? members"
-    r"|Members|Voices?|An hon\.? (?:voice|minister)"
-    r"|Des (?:voix|députés|sénateurs)|Une voix|Un(?:e)? députée?",
+    r"(?:(?:Some|An?|Several|Another|Many|Other|Certain|Various|One) )?(?:unidentified |other )?"
+    r"(?:hon(?:ou?rable)?\.? )?(?:members?|senators?|voices?|ministers?)"
+    r"(?: and (?:hon\.? )?(?:members|senators|ministers))?(?: (?:opposite|on|from|of|in)\b.*)?"
+    r"|(?:Des|Certain(?:e)?s|Plusieurs|Quelques|Une?|Un(?:e)? autre|D[’']autres) (?:hon(?:orables)?\.? )?"
+    r"(?:voix|députée?s?|sénat(?:eur|rice)s?)",
     re.I,
 )
 PERSON = re.compile(
@@ -159,6 +161,7 @@ class Sitting:
     url: str
     chamber: str
     title: str = ""
+    order: str = ""  # the title of the order of business, which a subject without a title of its own has
     floor: str = "en"
     unspoken: int = 0
     ids: UniqueIds = field(default_factory=UniqueIds)
@@ -222,14 +225,24 @@ def _walk(element: Any, sitting: Sitting) -> Iterator[Turn]:
         else:
             if joined(child.text):
                 yield _unspoken(UNKNOWN_ELEMENT, joined(child.text), sitting, str(tag))
+            _begin(str(tag), sitting)
             yield from _walk(child, sitting)
         if joined(child.tail):
             yield _unspoken(UNKNOWN_ELEMENT, joined(child.tail), sitting, f"text after {tag}")
 
 
+def _begin(tag: str, sitting: Sitting) -> None:
+    """End the title of the business before."""
+    if tag == "OrderOfBusiness":
+        sitting.title = sitting.order = ""
+    elif tag == "SubjectOfBusiness":
+        sitting.title = sitting.order
+
+
 def _note_state(element: Any, sitting: Sitting) -> None:
     if element.tag in HEADINGS and element.tag != "SubjectOfBusinessQualifier":
         sitting.title = joined(*element.itertext()) or sitting.title
+        sitting.order = sitting.title if element.tag == "OrderOfBusinessTitle" else sitting.order
     if element.tag == "FloorLanguage":
         sitting.floor = FLOORS.get((element.get("language") or "").upper(), sitting.floor)
 
@@ -247,7 +260,8 @@ def _intervention(element: Any, sitting: Sitting) -> Iterator[Turn]:
     """Yield the turns of one intervention: its own speaker's, then those of other speakers labelled inside it."""
     affiliation = element.find("PersonSpeaking/Affiliation")
     speaker_id = affiliation.get("DbId", "") if affiliation is not None else ""
-    main = bare_name("".join(element.xpath("PersonSpeaking//text()")))
+    printed = "".join(element.xpath("PersonSpeaking//text()"))
+    main = bare_name(printed)
     groups: list[tuple[str, list[Paragraph]]] = [(main, [])]
     floors: set[str] = set()
     labelled = False
@@ -263,7 +277,7 @@ def _intervention(element: Any, sitting: Sitting) -> Iterator[Turn]:
         floors.add(sitting.floor)
         if paragraph.label is not None:
             labelled = True
-            current = _speaker_group(groups, bare_name(paragraph.label))
+            current = _speaker_group(groups, bare_name(paragraph.label), other=_is_another(paragraph.label, printed))
         if paragraph.text:
             current[1].append(Paragraph(paragraph.text))
     floor = "mixed" if len(floors) > 1 else next(iter(floors), sitting.floor)
@@ -281,11 +295,22 @@ def _intervention(element: Any, sitting: Sitting) -> Iterator[Turn]:
         )  # fmt: skip
 
 
-def _speaker_group(groups: list[tuple[str, list[Paragraph]]], speaker: str) -> tuple[str, list[Paragraph]]:
-    """Return the group that a label opens: the main speaker's, the last one if its speaker is equal, or a new one."""
-    if speaker == groups[0][0]:
+def _is_another(label: str, printed: str) -> bool:
+    """Return whether a label has a riding or an office that is not the main speaker's: two members may share a name."""
+    own, main = (joined(name.partition("(")[2]).rstrip(" :)") for name in (label, printed))
+    return bool(own and main) and own != main
+
+
+def _speaker_group(
+    groups: list[tuple[str, list[Paragraph]]], speaker: str, *, other: bool
+) -> tuple[str, list[Paragraph]]:
+    """Return the group that a label opens: the main speaker's, the last one if its speaker is equal, or a new one.
+
+    With `other` the speaker is not the main one, whatever the name.
+    """
+    if speaker == groups[0][0] and not other:
         return groups[0]
-    if groups[-1][0] != speaker:
+    if groups[-1][0] != speaker or len(groups) == 1:
         groups.append((speaker, []))
     return groups[-1]
 

@@ -14,20 +14,22 @@ WITHDRAWN, RETRACTED, CORRECTION, CONCERN = "withdrawn", "retracted", "correctio
 EMPTY = "empty_abstract"
 LONGEST_NOTICE = 120  # words
 _THING = r"(?:article|manuscript|pre-?print|paper|submission|work|posting)"
+_AT_THE_END = r"[\[(:—–-]"  # before the notice's own word at the end of a title
 _MARK = r"\s*[:\]—–]"  # after the notice's own word in a title
 _HEADS = (
     (
         WITHDRAWN,
-        rf"\W*(?:withdrawn\b|{_THING} (?:is |was )?withdrawn|removed\s*[:\]]|removal notice|withdrawal\W*$"
+        rf"\W*(?:withdrawn\b|{_THING} (?:is |was )?withdrawn|removed\s*[:\]]|(?:temporary|permanent) removal{_MARK}"
+        r"|removal notice|withdrawal\W*$"
         rf"|notice of withdrawal|statement of withdrawal"
         rf"|withdrawal(?:{_MARK}|\s*(?:notice|statement)|\s+of (?:the |this )?{_THING}))"
-        r"|.*[\[(]\s*withdrawn\s*[\])]\W*$",
+        rf"|.*{_AT_THE_END}\s*withdrawn\s*[\])]?\W*$",
     ),
     (
         RETRACTED,
         rf"\W*(?:retracted(?: article)?{_MARK}|this retracts the article|notice of retraction|statement of retraction"
-        rf"|retraction (?:of|in)\s*:|retraction(?:{_MARK}|\s*(?:notice|statement|note)))"
-        r"|.*[\[(]\s*retracted(?: article)?\s*[\])]\W*$",
+        rf"|retraction (?:of|in|to)\s*:|retraction(?:{_MARK}|\s*(?:notice|statement|note)))"
+        rf"|.*{_AT_THE_END}\s*retracted(?: article)?\s*[\])]?\W*$",
     ),
     (
         CORRECTION,
@@ -35,24 +37,33 @@ _HEADS = (
         rf"|in (?:the|this) (?:original(?:ly)? )?(?:version|publication) of (?:this|the) {_THING}"
         rf"|(?:the )?(?:original )?(?:version|publication) of this {_THING} (?:contained|had|has) (?:an? )?"
         r"(?:\w+ )?error"
-        rf"|(?:erratum|corrigendum|correction) in\s*:"
-        rf"|(?:(?:publisher|author) )?"
-        rf"(?:correction|corrigend(?:um|a)|errat(?:um|a)|addendum)(?: (?:to|for)\b|{_MARK}))",
+        rf"|(?:the )?original {_THING} (?:was|has been) corrected"
+        rf"|an amendment to this {_THING} has been published"
+        rf"|(?:publisher|author)(?:['’]?s)? (?:correction|note)\b"
+        # "Correction for guessing" is a subject; "Correction to: ..." and "Erratum for ..." are notices.
+        rf"|corrections?(?:{_MARK}|\W*$| (?:(?:to|for|in)\s*[:“\"‘«]|notice\b))"
+        rf"|(?:corrigend(?:um|a)|errat(?:um|a)|addendum)(?: (?:to|for|in)\b|{_MARK}|\W*$))",
     ),
     (CONCERN, r"\W*(?:editorial )?expression of concern\b"),
 )
+# "The paper was pulled." is of an article, "the paper strip was pulled" of paper.
+_PAPER = (
+    r"(?:(?:article|manuscript|pre-?print|submission|posting)\b|(?:paper|work)\b"
+    r"(?=\s*(?:[.,;:)]|$|(?:and|as|at|because|by|due|after|for|from|in|is|was|were|has|have|since|to|until|while)\b)))"
+)
 _TAKEN_BACK = re.compile(
     rf"\b(?:withdr(?:aw|awn|ew|awing|awal of)|retract(?:ed|ing|s)?|rescind(?:ed|ing|s)?|recall(?:ed|ing)"
-    rf"|(?:tak(?:e|en|ing)|took) down|pull(?:ed|ing)(?: down)?)"
-    rf" (?:(?:this|the|their|our|its|his|her|a) )?(?:\w+ )?{_THING}\b"
-    rf"|\b{_THING}\b(?: \w+)?,? (?:has|have|is|was|were|had)(?: (?:been|being|now|hereby|therefore|thus))*"
-    rf" (?:withdrawn|removed (?:by|from|at|because|due|after|for)|retracted|rescinded|recalled|taken down|pulled)\b"
-    rf"|\b{_THING}\b(?: \w+)? (?:is|are) (?:no longer|not) (?:available|valid|posted)\b"
-    rf"|\b(?:not|nor|don't) (?:wish|want)(?: (?:for|that))? (?:this|the|their|our) {_THING} (?:to|should) be cited\b"
-    rf"|\bshould not be cited\b|\b(?:do|please do|must) not cite (?:this|it|the {_THING})\b"
-    rf"|\b(?:withdrawal|retraction) statement\b|\bstatement of (?:withdrawal|retraction)\b"
-    rf"|\b(?:take|taken|took|taking) back (?:this|the|their|our) (?:\w+ )?{_THING}\b"
-    rf"|\b(?:wish|request|requested|decided|asked)(?:es)? (?:to|for)(?: \w+)? (?:withdraw|retract|remove)",
+    rf"|remov(?:al of|ing)|(?:tak(?:e|en|ing)|took) (?:down|back)|pull(?:ed|ing)(?: down)?)"
+    rf" (?:(?:this|the|their|our|its|his|her|a) )?(?:\w+ )?{_PAPER}"
+    rf"|\b{_PAPER},? (?:(?:itself|above|below) )?(?:has|have|is|was|were|had|to|be)"
+    rf"(?: (?:be|been|being|now|hereby|therefore|thus))*"
+    rf" (?:withdrawn|removed\b(?! by hand| manually)|retracted|rescinded|recalled|taken down|pulled)\b"
+    rf"|\b{_PAPER}(?: \w+)? (?:is|are) (?:no longer|not) (?:available|valid|posted|online)\b"
+    rf"|\bit is no longer (?:online|posted|accessible)\b|\bno longer stands? by\b"
+    rf"|\b{_PAPER}(?: \w+)? (?:posted|submitted|uploaded|published) (?:in error|by mistake)\b"
+    rf"|\b(?:not|nor|don't) (?:wish|want)(?: (?:for|that))? (?:this|the|their|our) {_PAPER} (?:to|should) be cited\b"
+    rf"|\bshould not be cited\b|\b(?:do|please do|must) not cite (?:this|it|the {_PAPER})\b"
+    rf"|\b(?:withdrawal|retraction) statement\b|\bstatement of (?:withdrawal|retraction)\b",
     re.IGNORECASE,
 )
 _NO_ABSTRACT = re.compile(
@@ -64,8 +75,11 @@ _NO_ABSTRACT = re.compile(
     r"|(?:the )?(?:abstract|summary) (?:is |was )?(?:not|un)\s?-?"
     r"(?:available|applicable|provided|supplied|required|given)"
     r"|without (?:an )?abstract"
-    r"|(?:(?:please )?see|(?:the )?abstract (?:is |can be )?(?:available |found |included )?in)"
-    r" (?:the )?(?:attached |full )?(?:pdf|text|file|paper|manuscript|article)(?: (?:file|version))?)\W*)?",
+    r"|(?:(?:the )?(?:abstract|summary) )?(?:to (?:be added|follow)|follows|pending|forthcoming)"
+    r"|[^\W\d_a-z]{1,2}"
+    r"|(?:(?:please )?(?:see|refer to|consult)|(?:the )?abstract (?:is |can be )?(?:available |found |included )?in)"
+    r" (?:the )?(?:attached |full )?(?:pdf|text|file|paper|manuscript|article)(?: (?:file|version))?"
+    r"(?: for (?:the |an )?(?:abstract|summary))?)\W*)?",
     re.IGNORECASE,
 )
 

@@ -16,14 +16,15 @@ from typing import Any
 from fedtext.largefedbench.raw_pages import RawPage, parse_json, possible_date, reading
 from fedtext.largefedbench.sources.biorxiv import malformed
 from fedtext.largefedbench.sources.notices import EMPTY, is_no_abstract
-from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, Turn, Unknown, joined
+from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, Turn, Unknown, joined, n_words
 
 LICENSE = "cc_by_4_0"
 AREAS = ("Please_choose_the_closest_area_that_your_submission_falls_into", "primary_area", "area")
 RECOMMENDATIONS = ("recommendation", "rating", "overall_recommendation", "overall_assessment", "overall_rating")
 # The prose of a review, in the order the forms ask for it: ICLR and NeurIPS, then ICML, TMLR and ARR.
 PROSE = (
-    "summary_of_the_paper", "summary", "paper_summary", "summary_of_contributions", "claims_and_evidence",
+    "summary_of_the_paper", "summary", "summary_and_contributions", "paper_summary",
+    "summary_of_contributions", "claims_and_evidence",
     "methods_and_evaluation_criteria", "theoretical_claims", "experimental_designs_or_analyses",
     "relation_to_broader_scientific_literature", "essential_references_not_discussed", "strength_and_weaknesses",
     "strengths_and_weaknesses", "other_strengths_and_weaknesses", "strengths", "summary_of_strengths", "weaknesses",
@@ -39,8 +40,15 @@ CHOICES = re.compile(
     r"|datasets|software|knowledge|checklist|policy|title|code_of|acknowledg).*",
     re.IGNORECASE,
 )
+# The name of a field for prose, in forms that are not known.
+LIKE_PROSE = re.compile(
+    r".*(?:summary|strength|weakness|comment|question|feedback|suggestion|limitation|concern|reasons?_to|review"
+    r"|justification|references|paper_about|main_points|remarks|advice).*"
+)
+LONGEST_CHOICE = 25  # words; longer ones begin with their number
 CONFIDENTIAL = re.compile(
-    r".*(?:confidential|private|to_(?:the_)?(?:area_|senior_|program_)?(?:chairs?|acs?|pcs?|editors?)).*", re.IGNORECASE
+    r".*(?:confidential|private|to_(?:the_)?(?:area_|senior_|program_)?(?:chairs?|acs?|pcs?|editors?)(?![a-z])).*",
+    re.IGNORECASE,
 )
 EVERYONE = "everyone"  # the reader of whatever is public
 REVIEW = "Official_Review"
@@ -93,11 +101,28 @@ UNKNOWN = "unknown_field"
 
 def _part(name: str) -> str:
     """Return what a field of a review is: prose, a choice from a list, words for the chairs alone, or unknown."""
+    name = name.casefold()
     if name in PROSE:
         return SPOKEN
     if CONFIDENTIAL.fullmatch(name):
         return "confidential_field"
-    return "choice" if CHOICES.fullmatch(name) else UNKNOWN
+    if CHOICES.fullmatch(name):
+        return "choice"
+    return SPOKEN if LIKE_PROSE.fullmatch(name) else UNKNOWN
+
+
+def _other(name: str, text: str) -> Paragraph:
+    """Return a field that is no prose by its name; what has a choice's name and is long is no choice."""
+    part = _part(name)
+    chosen = text.lstrip(" (")[:1].isdigit() or n_words(text) <= LONGEST_CHOICE
+    return Paragraph(text, UNKNOWN if part == "choice" and not chosen else part)
+
+
+def _in_order(content: dict[str, Any]) -> list[str]:
+    """Return the names of a review's prose: those of the known forms in their order, then others as they come."""
+    known = {name.casefold(): name for name in content}
+    first = [known[name] for name in PROSE if name in known]
+    return first + [name for name in content if name not in first and _part(name) == SPOKEN]
 
 
 def _other_reply(page: RawPage, number: int, reply: dict[str, Any]) -> Turn:
@@ -120,6 +145,8 @@ def _consent(*notes: dict[str, Any]) -> str | None:
 def _public(note: dict[str, Any]) -> bool:
     """Return whether everyone may read a note, or a field that has readers of its own."""
     readers = note.get("readers", EVERYONE)
+    if note.get("nonreaders"):
+        return False
     return readers == EVERYONE or (isinstance(readers, list) and EVERYONE in readers)
 
 
@@ -143,16 +170,17 @@ def _field(content: dict[str, Any], *names: str) -> str:
 def _turn(note: dict[str, Any], review: dict[str, Any]) -> Turn:
     moment = datetime.datetime.fromtimestamp(int(review["cdate"]) / 1000, tz=datetime.UTC)
     content = review["content"]
-    prose = [Paragraph(text) for name in PROSE if (text := _field(content, name))]
-    others = [Paragraph(text, _part(name)) for name in content if name not in PROSE and (text := _field(content, name))]
-    unknown = [Unknown("field", name or "without a name") for name in content if _part(name) == UNKNOWN]
+    names = _in_order(content)
+    prose = [Paragraph(text) for name in names if (text := _field(content, name))]
+    others = {name: _other(name, text) for name in content if name not in names and (text := _field(content, name))}
+    unknown = [Unknown("field", name or "without a name") for name, part in others.items() if part.kind == UNKNOWN]
     hidden = [name for name, value in content.items() if isinstance(value, dict) and not _public(value)]
     kind = _consent(note, review) or (EMPTY if is_no_abstract(" ".join(p.text for p in prose)) else SPEECH)
     label = [joined(_field(note["content"], *AREAS)), joined(_field(content, *RECOMMENDATIONS))]
     date = possible_date(moment.year, moment.month, moment.day)
     return Turn(
         f"{date}.openreview.{review['id']}", "openreview", kind, date,
-        (*prose, *(p for p in others if p.kind != "choice"), *(_hidden(content[name]) for name in hidden)),
+        (*prose, *(p for p in others.values() if p.kind != "choice"), *(_hidden(content[name]) for name in hidden)),
         title=joined(_field(note["content"], "title")), license=LICENSE, floor_language="en",
         url=f"https://openreview.net/forum?id={note['forum']}&noteId={review['id']}", label=" | ".join(label),
         unknown=tuple(unknown),

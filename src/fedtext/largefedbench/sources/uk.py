@@ -37,13 +37,15 @@ from fedtext.system.errors import InputError
 
 OFFICE = re.compile(
     r"(?:Mr|Madam|Mrs|Ms|The|Several|Hon)\.? ?(?:[A-Z][\w]* ){0,3}(?:Speaker|Chair(?:man|woman)?|Chairs?)\b.*"
-    r"|(?:Several |Some |An? )?(?:[Hh]on\.? )?(?:[Mm]embers?|MPs)"
-    r"|The (?:(?:First |Second )?(?:Deputy )?Chairman of (?:Ways and Means|Committees)"
+    r"|(?:(?:Several|Some|Many|Other|An?|All) )?(?:[Rr]ight )?(?:[Hh]on(?:ourable)?\.? )?(?:[Mm]embers?|MPs)"
+    r"(?: (?:on|from|of|opposite)\b.*)?"
+    r"|(?:The )?(?:(?:First |Second |Principal |Temporary )?(?:Deputy )?Chairman of (?:Ways and Means|Committees)\b.*"
     r"|Lord (?:Speaker|Chancellor in the Chair)|Lord on the Woolsack|Temporary Chair\w*|Clerk\b.*)"
     r"|(?:Senior )?Deputy (?:Lord )?Speaker\b.*"
-    r"|(?:A )?[Nn]oble Lords?"
+    r"|(?:(?:Several|Some|Many|Other|A) )?[Nn]oble (?:Lords?|Baroness(?:es)?|Lad(?:y|ies)|Peers?)"
     r"|.+\((?:in|In) the Chair\)"
 )
+_SPEAKER = re.compile(r"(?:Mr|Madam|The)\.? (?:Deputy )?Speaker\b.*")  # none sits while a committee's chair does
 LORDS_FORMULA = re.compile(
     r"\b(?:the )?time (?:allowed|allotted) for (?:this|the) [\w ]{0,30}(?:has|is) (?:now )?(?:elapsed|up|over)"
     r"|\bsupplementary questions have (?:now )?been asked"
@@ -54,10 +56,15 @@ LORDS_FORMULA = re.compile(
     r"|\bif (?:this )?[Aa]mendment \w+ is agreed to,? I (?:cannot|will not|shall not) (?:be able to )?call"
 )
 LORDS_FORMULA_WORDS = 150  # the most a chair's announcement runs to
-NOTICE = re.compile(r"[\[(]\s*(?P<name>[^\[\]()]{3,60}?),? (?i:in the chair)\.?\s*[\])]")
+_TAKES = r"(?i:(?:(?:was|is|being) )?in the chair|(?:takes|took|taking) the chair)"
+NOTICE = re.compile(
+    rf"[\[(]\s*(?P<name>[^\[\]()]{{3,60}}?),? {_TAKES}(?:, [^\[\]()]{{1,80}})?\.?\s*[\])]"
+    rf"|^(?P<alone>(?:[A-Z][\w.’'-]* ){{1,6}}){_TAKES}\.?$"
+)
 # The person whom a notice put there has left the chair: the House or another officer sits again, or a debate ends.
 CHAIR_LEFT = re.compile(
-    r"\b(?:resumed|took|takes|left|vacated) the Chair\b|\b(?:House|Their Lordships|Lords) resumed\b"
+    r"\b(?:resumed|left|vacated) the Chair\b|\bSpeaker (?:took|takes) the Chair\b|\bChair (?:was|is) (?:vacated|left)\b"
+    r"|\b(?:House|Their Lordships|Lords) resumed\b"
     r"|\bCommittee (?:rose|adjourned)\b|\bBill(?: \([^()]*\))?,? (?:accordingly )?(?:reported|as amended)\b"
     r"|\b(?:House|Sitting) adjourned\b|\bto (?:report progress|sit again)\b"
 )
@@ -103,13 +110,13 @@ class Chairs:
     def __init__(self, date: str, *, chamber: str) -> None:
         self._lords = chamber == LORDS
         self._commons = chamber == CHAMBERS["debates"]
-        self._officers = {name for name, first, last in HOLDERS if first <= date <= last}
+        self._officers = {bare(name) for name, first, last in HOLDERS if first <= date <= last}
         self._noticed = ""
 
     def notice(self, text: str) -> None:
         """Update the chair by what `text`, which nobody speaks, says of it: somebody is in it, or has left it."""
         for match in re.finditer(rf"{NOTICE.pattern}|(?P<left>{CHAIR_LEFT.pattern})", text):
-            self._noticed = "" if match["left"] else bare(match["name"])
+            self._noticed = "" if match["left"] else bare(match["name"] or match["alone"])
 
     def new_debate(self, title: str) -> None:
         """Note a heading: a Committee of the whole House ends with its clauses, a sitting elsewhere goes on."""
@@ -122,7 +129,8 @@ class Chairs:
         The text matters in the Lords, where deputies speak for themselves too.
         """
         name = bare(speaker)
-        if self._noticed and self._commons and name in self._officers and name != self._noticed:
+        presides = name in self._officers or bool(_SPEAKER.fullmatch(speaker))
+        if self._noticed and self._commons and presides and self._noticed not in bare(speaker):
             self._noticed = ""  # the Speaker or a deputy speaks: the committee's chair has left
         return (
             bool(OFFICE.fullmatch(speaker))
@@ -133,8 +141,8 @@ class Chairs:
 
 
 def bare(name: str) -> str:
-    """Return the name without its titles."""
-    return _TITLES.sub("", name.strip()).replace("'", "’")
+    """Return the name without its titles, in one case."""
+    return _TITLES.sub("", name.strip()).replace("'", "’").casefold()
 
 
 MOTION = "motion_text"

@@ -8,11 +8,6 @@ A day's package of the US record, file by file: a directory or a zip file, in wh
 What cannot be read is an error in its own place, so the rest of the day is read; what `mods.xml` lists and the package
 lacks is named.
 
-One granule of the US record as plain text, refused where damage has eaten some of it.
-
-HTML forgives: a parser reads a page that was cut off, takes a stray "<" for a tag and the words after it for the tag's
-attributes. A granule that such a reading would shorten in silence is an error instead.
-
 A page of a whole section ("STATEMENTS ON INTRODUCED BILLS") repeats the pages of its parts: each word is read once.
 
 The text alone decides. A granule is part of a longer one if nearly all that is spoken in it stands there too, in the
@@ -22,9 +17,7 @@ same order; the part keeps its words, and in the section they become `copy_of_su
 from __future__ import annotations
 
 import datetime
-import html
 import re
-import string
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -39,8 +32,6 @@ from fedtext.largefedbench.raw_pages import (
     RawPage,
     RawPageError,
     SkippedPageError,
-    decode,
-    parse_html,
     parse_xml,
     possible_date,
     printable,
@@ -57,6 +48,7 @@ from fedtext.largefedbench.sources.us_labels import (
     members_by_name,
     unknown_label,
 )
+from fedtext.largefedbench.sources.us_text import UNKNOWN_SIGN, preformatted, validate_page_date
 from fedtext.largefedbench.turns import COPY, NOT_SPOKEN, SPEECH, SPOKEN, Paragraph, Turn, Unknown, joined
 from fedtext.system.errors import InputError
 
@@ -145,71 +137,6 @@ def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, room: int) -> byt
 def stem(name: str) -> str:
     """Return a granule's id: the name of its file without the extension."""
     return Path(name).stem
-
-
-_UNSEEN = ("script", "style")
-_BLOCK = re.compile(r"<pre\b[^<>]*>(.*?)</pre\s*>", re.IGNORECASE | re.DOTALL)
-_OPENING = re.compile(r"<pre\b", re.IGNORECASE)
-# All markup that the record's text blocks have: bare tags, links, and what a browser does not show.
-_MARKUP = re.compile(
-    r"<(script|style)\b[^<>]*>.*?</\1\s*>|<!--.*?-->|</?[a-z][\w-]*>|<a href=[^<>]*>", re.IGNORECASE | re.DOTALL
-)
-_HIDDEN = 8  # bytes of a block that two readings may disagree on: an entity here and there
-_DAY = re.compile(r"\[Congressional Record[^\]]*?\((?:[A-Z][a-z]+day), (?P<day>[A-Z][a-z]+ \d{1,2}, \d{4})\)\]")
-_HEAD_CHARACTERS = 2000  # the page's own date stands in its first lines
-
-
-def preformatted(name: str, data: bytes) -> str:
-    """Return the text of a granule's `<pre>` block, bullets as "•", scripts and styles left out.
-
-    Raises:
-        RawPageError: no such block, or damage to its markup hides words.
-    """
-    with reading(name):
-        root = parse_html(name, data)
-        page = decode(data)
-        blocks = root.findall(".//pre")
-        if not blocks:
-            raise InputError("no <pre> block", code="no-text-block")
-        written = _BLOCK.findall(page)
-        if len(written) < len(_OPENING.findall(page)):
-            raise InputError("cut off: its <pre> block is not closed", code="text-block-cut-off")
-        for unseen in root.iter(*_UNSEEN):
-            unseen.text = None
-        text = _text(blocks)
-        hidden = sum(_size(html.unescape(_MARKUP.sub("", block))) for block in written) - _size(text)
-        if hidden > _HIDDEN:
-            raise InputError(f"its markup is damaged: {hidden} characters are inside a tag", code="markup-damaged")
-        marks = list(root.iter("bullet"))
-        for mark in marks:
-            mark.text = f"•{mark.text or ''}"  # never closed: what follows is its content
-        return _text(blocks) if marks else text
-
-
-def _text(blocks: list[Any]) -> str:
-    return "".join("".join(block.itertext()) for block in blocks)
-
-
-def _size(text: str) -> int:
-    """Return bytes without ASCII space, which markup moves about: one pass, three times as fast as over characters."""
-    return len(text.encode().translate(None, string.whitespace.encode()))
-
-
-def validate_page_date(text: str, date: str) -> None:
-    """Check the day that the page's head names, if it names one, against its package's.
-
-    Raises:
-        InputError: the page is another day's.
-    """
-    match = _DAY.search(text[:_HEAD_CHARACTERS])
-    if match is None:
-        return
-    try:
-        own = datetime.datetime.strptime(match["day"], "%B %d, %Y").replace(tzinfo=datetime.UTC).date().isoformat()
-    except ValueError:
-        return  # a head that is no date contradicts none
-    if own != date:
-        raise InputError(f"a page of {own} in the package of {date}", code="day-of-another-package")
 
 
 SPEAKER_LABEL = "speaker_label"
@@ -465,11 +392,16 @@ def _turns(paragraphs: list[Paragraph], roll: MemberNames) -> Iterator[tuple[str
             parts.append(paragraph)
             if paragraph.kind == SPOKEN and (name := unknown_label(paragraph.text)):
                 unknown.append(Unknown("label", name))
+            unknown += _unknown_signs(paragraph)
             continue
         yield from _turn(speaker, kind, parts, unknown)
-        speaker, kind, unknown = found.name, found.kind, []
+        speaker, kind, unknown = found.name, found.kind, _unknown_signs(paragraph)
         parts = [Paragraph(paragraph.text[: found.end], "speaker_label"), Paragraph(paragraph.text[found.end :])]
     yield from _turn(speaker, kind, parts, unknown)
+
+
+def _unknown_signs(paragraph: Paragraph) -> list[Unknown]:
+    return [Unknown("markup", sign) for sign in UNKNOWN_SIGN.findall(paragraph.text)]
 
 
 def _turn(

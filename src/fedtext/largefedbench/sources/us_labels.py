@@ -17,11 +17,12 @@ from fedtext.largefedbench.turns import CHAIR_TURN, COLLECTIVE, NOT_SPOKEN, SPEE
 
 _PERSONAL = r"(?:Mr|MR|Mrs|MRS|Ms|MS|Mx|Miss|MISS|Dr|DR)\.?(?: (?:Manager|Counsel))?"
 _STYLE = r"(?:(?:His|Her|Their) (?:(?:Royal|Imperial) )?(?:Majesty|Highness|Excellency|Holiness),? )"
+_RANK = r"(?:Lt|Col|Gen|Maj|Brig|Capt|Sgt|Cpl|Adm|Cmdr|Cdr|Rev|Prof|Gov|Amb|Sen|Rep|Hon)\."
 _OFFICES = (
     rf"{_STYLE}?(?:Chairman|Chairwoman|Senator|Congressman|Congresswoman|Delegate|Representative"
     r"|Resident Commissioner|(?:Vice )?President|Prime Minister|Premier|Taoiseach|Chancellor|King|Queen|Prince"
     r"|Princess|Pope|Governor|Ambassador|Secretary(?:[ -]General)?|General|Admiral|Colonel|Captain|Major|Sultan"
-    r"|Emperor|Minister|Justice|Judge)"
+    rf"|Emperor|Minister|Justice|Judge)(?:-(?:[Ee]lect|[Dd]esignate))?|{_RANK}(?: {_RANK}){{0,2}}"
 )
 _CAPITAL = "[A-ZÀ-Þ]"
 _REST = (
@@ -60,7 +61,7 @@ def _of(words: Iterable[str]) -> str:
     return "|".join(one.replace(" ", _GAP) for one in words)
 
 
-_PRO_TEMPORE = rf"(?:{_GAP}pro{_GAP}tem(?:pore)?)?"
+_PRO_TEMPORE = rf"(?:{_GAP}pro{_GAP}?tem(?:p(?:o(?:re)?)?)?)?"
 _IN_THE_CHAIR = rf"(?i:(?:(?:{_of(_RANKS)}){_GAP}){{0,3}}(?:{_of(_OFFICERS)}){_PRO_TEMPORE})"
 _CHAIRED = (
     rf"(?:ACTING |VICE )?(?:SPEAKER|PRESIDENT|CHAIRMAN|CHAIR|PRESIDING OFFICER|CLERK|CHIEF JUSTICE){_PRO_TEMPORE}"
@@ -71,7 +72,8 @@ CHAIR = _label(
     rf"|(?i:(?:(?:{_of(_RANKS)}){_GAP}){{0,3}})(?:PRESIDENT|SECRETARY){_PRO_TEMPORE})"
     rf"|(?i:(?:speaker|president){_GAP}pro{_GAP}tempore|presiding officer)"
     # "Mr. SPEAKER." is printed for "The SPEAKER."; "Mr. Speaker," is an address.
-    rf"|(?:Mr|MR|Madam|MADAM|Ms|Mrs)\.? {_CHAIRED}|(?i:Chaplain) {_NAME}(?: {_NAME}){{0,4}})"
+    rf"|(?:Mr|MR|Madam|MADAM|Ms|Mrs)\.? {_CHAIRED}|T(?:he|HE) (?!PRESIDENT ){_CHAIRED} of (?:the )?[A-Z][\w ]{{2,60}}?"
+    rf"|(?i:Chaplain) {_NAME}(?: {_NAME}){{0,4}})"
     rf"{_ASIDE}[.:]{_END}"
 )
 MEMBER = _label(
@@ -80,8 +82,13 @@ MEMBER = _label(
 # The President of the United States, before a joint session; nobody is called so while Congress sits alone.
 GUEST = _label(rf"(?P<name>The (?:PRESIDENT(?! pro)|QUEEN|KING|POPE|PRIME MINISTER)){_ASIDE}\.{_END}")
 _CROWDS = r"(?:members?|senators?|voices?|delegates?|representatives?)(?: of the (?:house|senate))?"
+_SOMEWHERE = (
+    r"(?: (?:on|from|in|of) (?:(?:both|all|the|either|this|that|other) )*"
+    r"(?:sides?|gallery|galleries|floor|aisle|chamber|well|back|left|right))?"
+)
 CROWD = _label(
-    rf"(?P<name>(?=[A-Z])(?i:(?:several|some|many|a|an|one|a number of) (?:hon(?:\.|orable)? )?{_CROWDS}|voices))"
+    rf"(?P<name>(?=[A-Z])(?i:(?:several|some|many|a|an|one|a number of) (?:hon(?:\.|orable)? )?{_CROWDS}{_SOMEWHERE}"
+    r"|voices))"
     rf"{_ASIDE}[.:]{_END}"
 )
 # The shape of a label. What may stand before the name; the words of a name, however they are set; the mark.
@@ -93,11 +100,14 @@ _TITLED = (
     rf"|Pastor|Bishop|Imam|Chaplain|Prof\.|Professor|Rep\.|Sen\.|Hon\.|Honorable) |{_STYLE})"
 )
 _NO_ABBREVIATION = r"(?<!\b[A-Z])(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bDr)(?<!\bSt)(?<!\bRev)(?<!\bHon)(?<!\bGen)"
+# "The Senator from Iowa (Mr. Oak)." names whom the chair appoints; without brackets it may open a turn.
+_APPOINTED = r"(?!The (?:Senator|Delegate|gentle\w+) from [^.:()]{2,60} \()"
 LIKE_A_LABEL = _label(
-    rf"{_BEFORE}(?P<name>{_TITLED}{_ANY_NAME}(?:,? {_ANY_NAME}){{0,7}}?"
+    rf"{_BEFORE}{_APPOINTED}(?P<name>{_TITLED}{_ANY_NAME}(?:,? {_ANY_NAME}){{0,7}}?"
     rf"|T(?:he|HE) (?:{_CAPITAL}[\w'’-]{{1,30}}|{_IN_THE_CHAIR})(?:,? {_ANY_NAME}){{0,6}}?"
     rf"|(?=[A-Z]){_IN_THE_CHAIR}(?: {_ANY_NAME}){{0,3}}?"
     rf"|(?=[A-Z])(?i:(?:(?:a|an|one|some|several|the) )?(?:hon(?:\.|orable)? )?{_CROWDS})"
+    r"|T(?:he|HE) (?:[Gg]entle\w{3,6}|GENTLE\w{3,6}|Senator|Delegate) from (?:the )?[A-Z]\w+(?: [A-Z]\w+){0,2}?"
     rf"|{_CAPITAL}[{_CAPITAL[1:-1]}'’-]{{3,20}}(?: {_CAPITAL}[{_CAPITAL[1:-1]}'’-]{{1,20}}){{0,2}}?)"
     rf"{_NO_ABBREVIATION}[\])]?{_ASIDE}(?:[.:]{_END}|--(?=[A-Z])|—(?=[A-Z]))"
 )
