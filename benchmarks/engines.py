@@ -2,6 +2,7 @@
 
     python benchmarks/engines.py                                    # POPri's mean features of 4,000 clients
     python benchmarks/engines.py --candidates 3000 --clients 2000   # a round of ballots
+    python benchmarks/engines.py --texts 2000                       # their embeddings by the encoder that ships
 
 Samples are made up (6.6 a client, 384 numbers each). `killed` is Ray with one worker killed half-way. Engines run under
 the guard that a private node's workers have. Ray is left out where it is not installed.
@@ -25,6 +26,7 @@ import large_federation as federation
 import numpy as np
 import psutil
 
+from fedtext.models.encoder import load_encoder
 from fedtext.system.engine import Engine, InProcess, computing_on, over_processes, worker_processes
 from fedtext.system.ray_engine import is_installed, over_ray
 from fedtext.wiring.guard.watch import Watch
@@ -117,20 +119,29 @@ def release_of(clients: int, candidates: int | None) -> Callable[[], bytes]:
     return release
 
 
+def embeddings_of(texts: int) -> Callable[[], bytes]:
+    """Return the embedding of made-up texts of 30 words, on the CPU."""
+    encoder, random = load_encoder("offline", device="cpu"), np.random.default_rng(0)
+    words = ["account", "card", "transfer", "late", "question", "today", "nobody", "answers", "please", "why"]
+    written = [" ".join(random.choice(words, size=30)) for _ in range(texts)]
+    return lambda: encoder.encode(written).tobytes()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clients", type=int, default=4000)
     parser.add_argument("--candidates", type=int, help="of a round of ballots; without: the mean features")
+    parser.add_argument("--texts", type=int, help="embed so many texts in place of a release")
     parser.add_argument("--repeats", type=int, default=1, help="releases after the first")
     parser.add_argument("--engines", nargs="*", default=["in process", "two processes", "Ray", "Ray, killed"])
     options = parser.parse_args()
     os.environ.setdefault("FEDTEXT_PROGRESS", "0")
-    release = release_of(options.clients, options.candidates)
+    work = embeddings_of(options.texts) if options.texts else release_of(options.clients, options.candidates)
     wanted = [name for name in options.engines if "Ray" not in name or is_installed()]
     first: bytes | None = None
     with tempfile.TemporaryDirectory() as folder:
         for name in wanted:
-            found, cost = measured(name, release, Path(folder), options.repeats)
+            found, cost = measured(name, work, Path(folder), options.repeats)
             first = first or found
             print(json.dumps(cost | {"same_bytes": found == first}), flush=True)
 

@@ -11,6 +11,7 @@ their ratios are of one state of the machine.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import resource
@@ -24,20 +25,22 @@ from engines import measured, release_of
 
 SIZES = (1_000, 4_000, 16_000, 64_000)
 CANDIDATES = 1_000
+QUESTIONS = {"mean features": None, "ballots": CANDIDATES}
 ROUNDS = (20, 80)
 ENGINES = ("in process", "one process", "two processes")
 
 
-def clients(sizes: list[int], repeats: int) -> None:
+def clients(sizes: list[int], questions: list[str], engines: list[str], repeats: int) -> None:
     """Print, for each size and question, what each engine takes for one release; medians of `repeats`."""
     for size in sizes:
-        for question, candidates in (("mean features", None), ("ballots", CANDIDATES)):
-            release, first = release_of(size, candidates), None
-            for engine in ENGINES:
+        for question in questions:
+            release, first = release_of(size, QUESTIONS[question]), None
+            for engine in engines:
                 with tempfile.TemporaryDirectory() as folder:
                     found, cost = measured(engine, release, Path(folder), repeats)
                 first = first or found
-                told = {"clients": size, "question": question, **cost, "same_bytes": found == first}
+                digest = hashlib.sha256(found).hexdigest()[:12]  # for engines that are measured by several commands
+                told = {"clients": size, "question": question, **cost, "same_bytes": found == first, "sha256": digest}
                 print(json.dumps(told), flush=True)
 
 
@@ -64,14 +67,16 @@ def graph(repeats: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES))
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--questions", nargs="*", default=list(QUESTIONS), choices=QUESTIONS)
+    parser.add_argument("--engines", nargs="*", default=list(ENGINES), choices=ENGINES)
+    parser.add_argument("--repeats", type=int, default=3, help="releases after the first; of the graph, all")
     parser.add_argument("--graph", action="store_true")
     options = parser.parse_args()
     os.environ.setdefault("FEDTEXT_PROGRESS", "0")
     if options.graph:
         graph(options.repeats)
     else:
-        clients(options.sizes, options.repeats)
+        clients(options.sizes, options.questions, options.engines, options.repeats)
 
 
 if __name__ == "__main__":
