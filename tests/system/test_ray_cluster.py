@@ -32,6 +32,9 @@ def piece(number):
     return number, ray.get_runtime_context().get_node_id()
 
 with over_ray(None, sys.argv[1], Path(sys.argv[2])) as engine:
+    import ray
+    while sum(node["Alive"] for node in ray.nodes()) < 2:
+        time.sleep(0.5)
     found = list(engine.map(piece, range(12)))
 print([number for number, _ in found] == list(range(12)), len({node for _, node in found}))
 """
@@ -106,7 +109,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             except OSError:
                 time.sleep(0.5)
         nodes.enter_context(node(env, f"--address={HERE}:{port}", "--num-cpus=1"))
-        time.sleep(10)
         yield Cluster(f"{HERE}:{port}", env)
 
 

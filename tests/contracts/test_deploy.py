@@ -1,0 +1,51 @@
+"""The files of deploy/ are read as Slurm and Kubernetes read them, and start a run that the project knows."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.contracts.test_docs import faults
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def job() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((ROOT / "deploy/kubernetes.yaml").read_text())
+    return loaded
+
+
+def test_a_pod_runs_a_command_of_the_project_s_alone_and_its_registry_outlives_it(job: dict[str, Any]) -> None:
+    assert (job["apiVersion"], job["kind"], job["spec"]["parallelism"]) == ("batch/v1", "Job", 1)
+    (pod,) = job["spec"]["template"]["spec"]["containers"]
+    assert faults(f"kedro {' '.join(pod['args'])}") == []
+    mounts = {one["name"]: one for one in pod["volumeMounts"]}
+    kept = [one["mountPath"] for one in pod["volumeMounts"] if one["name"] == "data"]
+    state = {one["name"]: one["value"] for one in pod["env"]}["FEDTEXT_STATE"]
+    assert [place for place in kept if state.startswith(f"{place}/")]
+    assert mounts["private"]["readOnly"]
+    assert mounts.keys() == {one["name"] for one in job["spec"]["template"]["spec"]["volumes"]}
+    (rule,) = job["spec"]["podFailurePolicy"]["rules"]
+    assert rule["onExitCodes"] == {"containerName": pod["name"], "operator": "In", "values": [1]}
+
+
+@pytest.mark.parametrize("env", [None, "tiny"])
+def test_a_slurm_job_runs_a_command_of_the_project_s(tmp_path: Path, env: str | None) -> None:
+    """`srun` is a stand-in that says what it is asked to start."""
+    (tmp_path / "srun").write_text('#!/bin/sh\necho "$@"\n')
+    (tmp_path / "srun").chmod(0o755)
+    own = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_SUBMIT_DIR": str(ROOT), "SLURM_CPUS_PER_TASK": "16"}
+    words = [*([f"ENV={env}"] if env else []), "data_root=/srv/fedtext,privacy.population=20000"]
+    done = subprocess.run(
+        ["bash", ROOT / "deploy/slurm.sh", *words], env=own, capture_output=True, text=True, check=True
+    )
+    started = done.stdout.split(".venv/bin/", 1)[1].strip()
+    assert started.startswith(f"kedro run {f'--env {env} ' if env else ''}--params engine.name=processes,")
+    assert "engine.workers=16,data_root=/srv/fedtext" in started
+    assert faults(started) == []
