@@ -144,9 +144,12 @@ def _start_here(ray: Any, workers: int, spill: Path, stack: ExitStack) -> None:
 def _settle_before_import(*, own: bool) -> None:
     """Set what Ray reads when it is imported: no usage statistics, which are on by default, and a token of our own.
 
-    The errors of pieces that nobody waits for any more are not shown: they may be about private text.
+    The errors of pieces that nobody waits for any more are not shown: they may be about private text. A cluster that
+    does not answer is tried twice, 40 s each; by default Ray tries for a quarter of an hour.
     """
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_IGNORE_UNHANDLED_ERRORS": "1"}
+    if not own:
+        os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "2")
     if own and "ray" not in sys.modules:
         os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
