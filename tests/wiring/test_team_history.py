@@ -21,6 +21,7 @@ from fedtext.privacy.spending import Rules, TotalExceeded
 from fedtext.privacy.team_registry import KEYS, TeamRegistry
 from fedtext.wiring import account
 from fedtext.wiring.account import DataSetBudget
+from fedtext.wiring.config import ProjectConfigLoader
 from tests.postgres_server import PASSWORD, Server, postgres, team_database
 from tests.refusals import refuses
 from tests.wiring.conftest import ToyProject, here
@@ -143,6 +144,21 @@ def test_a_database_that_does_not_answer_is_found_before_anything_is_read(
     with refuses("team-history-lost", parameter="privacy.history"):
         run(toy, table(tmp_path / "mine.txt", TEXTS), history=postgres.address(port=1))
     assert not (toy.data / "01_raw").exists()
+
+
+@pytest.mark.parametrize("given", [None, "postgresql://me@db/other"])
+def test_reports_ask_the_database_of_the_files_or_of_the_command_line(toy: ToyProject, given: str | None) -> None:
+    stated = "postgresql://me@db/team"
+    parameters, catalog = (toy.path / "conf/base" / name for name in ("parameters.yml", "catalog.yml"))
+    parameters.write_text(parameters.read_text().replace("privacy:\n", f"privacy:\n  history: {stated}\n"))
+    catalog.write_text('release_history: {type: x, history: "${history:}"}\n' + catalog.read_text())
+    loader = ProjectConfigLoader(
+        conf_source=str(toy.path / "conf"),
+        runtime_params={"privacy": {"history": given}} if given else {},
+        base_env="base",
+        default_run_env="local",
+    )
+    assert loader["catalog"]["release_history"]["history"] == (given or stated)
 
 
 def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
