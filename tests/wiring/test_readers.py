@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from fedtext.wiring.config import active_parameters
+from fedtext.wiring.hooks.named_files import check_named_files
 from fedtext.wiring.readers import Reader, readers
 from tests.pipelines.conftest import configure
+from tests.refusals import refuses
 
 
 @pytest.mark.sampled(every=3)
@@ -24,3 +29,16 @@ def test_a_pipeline_has_the_readers_of_its_corpus(corpus: dict[str, str], pipeli
 
     configure(corpus=corpus)
     assert readers(register_pipelines()[pipeline]) == found
+
+
+def test_public_pairs_are_looked_at_before_the_run(tmp_path: Path) -> None:
+    """At an address they are fetched then: a file that is not there is found before anything is computed."""
+    from fedtext.pipeline_registry import register_pipelines
+
+    (tmp_path / "mine.csv").write_text("prompt,chosen,rejected,client_id\np,a,b,one\nq,c,d,two\n")
+    told = {"source": "table", "path": str(tmp_path / "mine.csv"), "declared_public": True}
+    configure(corpus=told, dpprefsyn={"form": "public", "public_pairs": str(tmp_path / "none.csv")})
+    pipeline = register_pipelines()["dpprefsyn"]
+    assert Reader.PUBLIC_PAIRS in readers(pipeline)
+    with refuses("missing-pairs", value=str(tmp_path / "none.csv")):
+        check_named_files(pipeline, active_parameters())
