@@ -27,6 +27,7 @@ from fedtext.algorithms.pe import plan as pe
 from fedtext.algorithms.pe.histogram import noised_histogram
 from fedtext.algorithms.popri.plan import planned_query
 from fedtext.algorithms.popri.release import release_private_mean, score_by_ballots
+from fedtext.federation.federation import Simulated
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.units import unit_codes
@@ -56,21 +57,23 @@ def asked(parameters: Popri, round_number: int) -> Query:
 
 def mean_features(samples: PrivateSamples, ledger: Ledger, random: np.random.Generator) -> object:
     parameters = popri("witness_rff")
-    return release_private_mean(asked(parameters, 0), samples, parameters, ledger, new_noise_key(0))
+    return release_private_mean(asked(parameters, 0), Simulated(samples, new_noise_key(0)), parameters, ledger)
 
 
 def ballots(samples: PrivateSamples, ledger: Ledger, random: np.random.Generator) -> object:
     texts = unit_rows(random, PROMPTS * RESPONSES)
     label = np.zeros(len(texts), dtype=np.int64)
     parameters = popri("mean_cosine")
-    return score_by_ballots(asked(parameters, 1), samples, texts, label, parameters, ledger, new_noise_key(0))
+    return score_by_ballots(
+        asked(parameters, 1), Simulated(samples, new_noise_key(0)), texts, label, parameters, ledger
+    )
 
 
 def histogram(samples: PrivateSamples, ledger: Ledger, random: np.random.Generator) -> object:
     texts, label = unit_rows(random, POPULATION), np.zeros(POPULATION, dtype=np.int64)
     evolution = conf_base(Pe, rounds=1, population=POPULATION, synthetic_texts=1)
     query = pe.planned_query(evolution, NOISE, CLIENTS, 1)
-    return noised_histogram(query, samples, texts, label, evolution, ledger, new_noise_key(0))
+    return noised_histogram(query, Simulated(samples, new_noise_key(0)), texts, label, evolution, ledger)
 
 
 MECHANISMS: dict[str, tuple[str, Mechanism]] = {

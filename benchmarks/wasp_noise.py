@@ -30,6 +30,7 @@ from fedtext.algorithms.wasp.writing import gathered, no_texts, written_texts
 from fedtext.datasets.generators import NamedGeneratorDataset
 from fedtext.embedding.nonempty import encode_nonempty
 from fedtext.evaluation.intervals import mean_interval
+from fedtext.federation.federation import Simulated
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.models.encoder import load_encoder
 from fedtext.params.privacy import Privacy
@@ -105,9 +106,9 @@ def scored(form: str, world: World, drawn: np.ndarray, seed: int) -> np.ndarray:
     key = new_noise_key(seed)
     if kind == "top_q":
         query = plan.votes_query(wasp, declared, len(drawn), 1)
-        return judging.noised_votes(query, held, asked, wasp, book, key)[0]
+        return judging.noised_votes(query, Simulated(held, key), asked, wasp, book)[0]
     query = plan.class_means_query(wasp, declared, len(drawn), world.embeddings.shape[1])
-    means = noised_class_means(query, held, wasp.labels, book, key)[0]
+    means = noised_class_means(query, Simulated(held, key), wasp.labels, book)[0]
     return judging.scores_by_means(means, world.candidates, world.embeddings, wasp)
 
 

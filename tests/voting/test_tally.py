@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fedtext.federation.federation import Simulated
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.units import unit_codes
@@ -18,7 +19,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
 from fedtext.voting.ballots import client_means, nearest_histogram_blocks, score_blocks
-from fedtext.voting.tally import UNCLIPPED, Ballot, BallotFunction, Candidates, joint_ballots, noised_tally
+from fedtext.voting.tally import UNCLIPPED, Ballot, BallotFunction, Candidates, Vote, joint_ballots, noised_tally
 from tests.parameters import conf_base
 from tests.refusals import refuses
 from tests.voting.examples import unit
@@ -26,6 +27,22 @@ from tests.voting.examples import unit
 CAST = partial(nearest_histogram_blocks, clip_norm=UNCLIPPED, block=3)
 KEY = new_noise_key(4)
 VOTE = Ballot({"votes": CAST}, settings="")
+
+
+class Cast(Vote):
+    """A vote by any ballot."""
+
+    given: Ballot
+
+    @property
+    def ballot(self) -> Ballot:
+        return self.given
+
+
+def vote_on(texts: np.ndarray, ballot: Ballot) -> Vote:
+    return Cast(embeddings=texts, label=np.zeros(len(texts), dtype=np.int64), given=ballot)
+
+
 CODES = unit_codes([f"client {i}" for i in range(9)])
 
 
@@ -132,12 +149,12 @@ def test_parts_share_one_clip_one_charge_and_one_name_and_are_read_back_by_name(
     texts, samples = np.eye(4), PrivateSamples.of_one_class(np.array([[0.9, 0.1, -0.1, -0.9]]), CODES[:1])
     declared = conf_base(Privacy, epsilon=1e15, delta=1e-6, noise_seed=0, aggregation="trusted")
     book, query = Ledger(declaration=declared, population=1), Query("votes", 1, 8, 1.0, 1e-6)
-    scores, charged = noised_tally(query, NEAR_AND_FAR, on(texts), samples, book, KEY)
+    scores, charged = noised_tally(query, vote_on(texts, NEAR_AND_FAR), Simulated(samples, KEY), book)
     assert scores["near"] == pytest.approx([math.sqrt(0.5), 0, 0, 0], abs=2e-3)
     assert scores["far"] == pytest.approx([0, 0, 0, math.sqrt(0.5)], abs=2e-3)
     assert [release.name for release in charged.releases] == ["votes"]
     assert charged.releases[0].sensitivity == pytest.approx(1.0, rel=1e-3)
-    alone, _ = noised_tally(query, VOTE, on(texts), samples, book, KEY)
+    alone, _ = noised_tally(query, vote_on(texts, VOTE), Simulated(samples, KEY), book)
     assert alone["votes"] == pytest.approx([1, 0, 0, 0], abs=2e-3)
 
 

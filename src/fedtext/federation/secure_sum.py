@@ -27,12 +27,20 @@ import numpy as np
 from jaxtyping import Float, Int64
 
 from fedtext.federation.charged_release import charged_releases
-from fedtext.federation.mechanism import dequantise, planned_sum
+from fedtext.federation.mechanism import PlannedSum, dequantise, planned_sum
 from fedtext.federation.messages import BlocksOf, Request, holder_sums, message_sum, noised_sums
 from fedtext.federation.private_samples import PrivateSamples, holders_of, sampled_units, sent_by_holders, taking_part
 from fedtext.federation.query import Query
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
+
+
+class GridSum(NamedTuple):
+    """The noisy sum in grid points, its plan, and the ledger that was charged for it."""
+
+    sum: Int64[np.ndarray, " dim"]
+    plan: PlannedSum
+    ledger: Ledger
 
 
 class NoisySum(NamedTuple):
@@ -78,10 +86,24 @@ def release_noisy_sum(
             value has been read), samples are of units that the ledger was not opened for, a block is not `query.dim`
             wide, or a unit contributes that was not sampled, or twice.
     """
+    total, plan, charged = release_grid_sum(query, blocks_of, samples, ledger, key, modulus_bits=modulus_bits)
+    return NoisySum(dequantise(total, plan.step), charged)
+
+
+def release_grid_sum(
+    query: Query,
+    blocks_of: BlocksOf,
+    samples: PrivateSamples,
+    ledger: Ledger,
+    key: NoiseKey,
+    *,
+    modulus_bits: int = 64,
+) -> GridSum:
+    """Release the noisy sum in whole grid points (`release_noisy_sum`): what a data holder sends to a server."""
     part = taking_part(ledger, query.parties)
     plan = planned_sum(query, ledger.declaration, part.population, len(part.parties) or None)
     plan.validate_modulus(modulus_bits)
-    stream = (plan.release.stream_name(), str(query.dim), query.public_digest)
+    stream = sum_stream(plan)
     with charged_releases([plan], samples, ledger, key) as (charged, [release]):
         samples = release.samples
         sampled = sampled_units(samples, part, key, query)
@@ -94,7 +116,12 @@ def release_noisy_sum(
             sent = sent_by_holders(holder_sums(request, samples, sampled), samples, part, query.dim)
             total = release.sum_of_noised(lambda noise: [noise.sum_of(sent, query.dim)], stream, query.dim)
         # 2^modulus_bits is a divisor of 2^64, modulo which the sums are taken
-        return NoisySum(dequantise(_centred(total, modulus_bits), plan.step), charged)
+        return GridSum(_centred(total, modulus_bits), plan, charged)
+
+
+def sum_stream(plan: PlannedSum) -> tuple[str, ...]:
+    """Return the name of a sum, which names rounding randomness and noise."""
+    return (plan.release.stream_name(), str(plan.query.dim), plan.query.public_digest)
 
 
 def _centred(total: Int64[np.ndarray, " dim"], bits: int) -> Int64[np.ndarray, " dim"]:

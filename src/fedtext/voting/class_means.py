@@ -6,17 +6,16 @@ A released sum points where the class's records lie. Its length, which depends o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from fedtext.federation.federation import Federation
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import release_noisy_sum
+from fedtext.federation.question import Question
 from fedtext.federation.units import Block
 from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.noise import NoiseKey
 
 
 def class_sum_blocks(samples: PrivateSamples, classes: int, *, block: int = 256) -> Iterator[Block]:
@@ -39,24 +38,42 @@ def class_sum_blocks(samples: PrivateSamples, classes: int, *, block: int = 256)
         yield Block(some, np.asarray(sums).reshape(len(some), classes * dim))
 
 
+class ClassMeans(Question):
+    """The question of class means.
+
+    Attributes:
+        labels: The declared classes; empty: all samples are of one.
+    """
+
+    labels: tuple[str, ...]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The declared classes."""
+        return self.labels
+
+    def blocks(self, held: PrivateSamples) -> Iterator[Block]:
+        """Implement Question."""
+        return class_sum_blocks(held, max(len(self.labels), 1))
+
+
 def noised_class_means(
-    query: Query, samples: PrivateSamples, labels: Sequence[str], ledger: Ledger, key: NoiseKey
+    query: Query, federation: Federation, labels: Sequence[str], ledger: Ledger
 ) -> tuple[Float[np.ndarray, "class dim"], Ledger]:
     """Release the noisy sum of embeddings of each class, once for all later votes, and charge the ledger.
 
     Args:
         query: The query as planned.
-        samples: The samples of all units.
+        federation: Whoever has the units' samples.
         labels: The declared classes; empty: all samples are of one.
         ledger: The ledger to charge.
-        key: The run's secret noise key.
 
     Returns:
         A sum of embeddings a class, and the charged ledger.
     """
     classes = max(len(labels), 1)
     asked = query.about("", repr(("class means", labels)))
-    total, charged = release_noisy_sum(asked, partial(class_sum_blocks, classes=classes), samples, ledger, key)
+    total, charged = federation.summed(asked, ClassMeans(labels=tuple(labels)), ledger)
     return total.reshape(classes, -1), charged
 
 

@@ -8,6 +8,7 @@ under one clip.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -15,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from fedtext.federation.federation import Federation
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Parts, Query
-from fedtext.federation.secure_sum import release_noisy_sum
+from fedtext.federation.question import Question
 from fedtext.federation.units import Block, digest
 from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.noise import NoiseKey
 
 UNCLIPPED = float(np.finfo(np.float32).max)  # the mechanism clips the whole ballot; a class's part alone stays as it is
 
@@ -60,6 +61,37 @@ class Ballot:
         return Parts(dict.fromkeys(self.parts, candidates))
 
 
+class Vote(Question):
+    """The question of a vote: the units' ballots on candidates.
+
+    Attributes:
+        embeddings: The candidates' unit embeddings, or zeros for an empty text.
+        label: The class of each.
+    """
+
+    embeddings: np.ndarray
+    label: np.ndarray
+
+    @property
+    @abstractmethod
+    def ballot(self) -> Ballot:
+        """How a unit votes."""
+
+    @property
+    def voted_on(self) -> Bool[np.ndarray, " candidate"]:
+        """Mask of the candidates that can get votes."""
+        return np.ones(len(self.label), dtype=bool)
+
+    @property
+    def candidates(self) -> Candidates:
+        """The candidates."""
+        return Candidates(self.embeddings, self.label, self.voted_on)
+
+    def blocks(self, held: PrivateSamples) -> Iterator[Block]:
+        """Implement Question."""
+        return joint_ballots(held, self.candidates, self.ballot)
+
+
 class Tally(NamedTuple):
     """The noisy scores of the candidates, part by part, and the ledger that was charged for them."""
 
@@ -67,9 +99,7 @@ class Tally(NamedTuple):
     ledger: Ledger
 
 
-def noised_tally(
-    query: Query, ballot: Ballot, candidates: Candidates, samples: PrivateSamples, ledger: Ledger, key: NoiseKey
-) -> Tally:
+def noised_tally(query: Query, vote: Vote, federation: Federation, ledger: Ledger) -> Tally:
     """Release the noisy sum of the sampled units' ballots, and charge the ledger.
 
     The query's width becomes that of the ballot on these candidates: a round with fewer candidates than planned has
@@ -78,11 +108,10 @@ def noised_tally(
     Raises:
         BudgetExceeded: the release would overdraw the budget; no private value has been read.
     """
+    ballot, candidates = vote.ballot, vote.candidates
     layout = ballot.layout(len(candidates.label))
     asked = replace(query, dim=layout.dim).about(candidates.public_digest, ballot.settings)
-    total, charged = release_noisy_sum(
-        asked, lambda held: joint_ballots(held, candidates, ballot), samples, ledger, key
-    )
+    total, charged = federation.summed(asked, vote, ledger)
     return Tally(layout.read(total), charged)
 
 

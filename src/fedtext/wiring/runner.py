@@ -22,6 +22,7 @@ from kedro.runner.task import Task
 from pluggy import PluginManager
 
 from fedtext.privacy.budget_guard import current, guarding
+from fedtext.privacy.data_set_budget import DataSetBudget, NodeBudgetGuard
 from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.signal_to_noise import drowns, signal_line
@@ -35,13 +36,14 @@ from fedtext.system.finished_pieces import keeping_pieces
 from fedtext.system.folders import make_own_folder, own_temporary_folder
 from fedtext.system.interrupts import INTERRUPTED
 from fedtext.system.refusal import RunRefusedError, refusal_of
-from fedtext.wiring.account import DataSetBudget, NodeBudgetGuard, active_allowance, active_registry
+from fedtext.wiring.account import active_allowance, active_registry
 from fedtext.wiring.conf_files import value_at
 from fedtext.wiring.config import active_data_root, active_loader, active_parameters, is_private_name
 from fedtext.wiring.console import echo, logged_to_file
 from fedtext.wiring.engine import declared_engine
 from fedtext.wiring.guard import Guard
 from fedtext.wiring.guard.catalog import dataset_classes, entry, place
+from fedtext.wiring.guard.watch import suspended
 from fedtext.wiring.made_with import facts_in, report_facts
 from fedtext.wiring.planning import COUNTED, line_of_run
 from fedtext.wiring.stages import Clock, in_order, stages
@@ -242,7 +244,7 @@ def _data_set_budget(data_root: Path, graph: Pipeline) -> DataSetBudget:
     history = History(data_root, registry=None if declared.public else active_registry())
     history.restore()
     rules = unit_rules(graph, active_loader())
-    return DataSetBudget(history=history, public=declared.public, total=declared.total, rules=rules)
+    return DataSetBudget(history, declared.public, declared.total, rules, while_recording=suspended)
 
 
 def _ledgers(node: Node, catalog: CatalogProtocol[Any, Any]) -> list[Ledger]:

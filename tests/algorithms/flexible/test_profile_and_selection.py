@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fedtext.algorithms.flexible import plan, profile, selection, unprotected
 from fedtext.federation import charged_release
+from fedtext.federation.federation import Simulated
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import UNLABELLED, PrivateSamples
 from fedtext.privacy.ledger import Ledger
@@ -70,11 +71,11 @@ def test_every_silo_s_counts_are_added_with_the_noise_that_the_placement_has(
     """Four silos that noise their own counts put twice the deviation into the sum, at the same price."""
     ledger, samples = opened(aggregation=aggregation), held(UNITS)
     query = plan.profile_query(CHOSEN, ledger.declaration)
-    _, charged = profile.noised_profile(query, samples, CHOSEN, ledger, KEY)
+    _, charged = profile.noised_profile(query, Simulated(samples, KEY), CHOSEN, ledger)
     assert summed_stddev(charged) == pytest.approx(carried, rel=0.01)
     assert charged.releases[-1].noise_stddev == pytest.approx(2.0, rel=0.01)
     monkeypatch.setattr(charged_release, "discrete_gaussian", silent)
-    plain, _ = profile.noised_profile(query, samples, CHOSEN, ledger, KEY)
+    plain, _ = profile.noised_profile(query, Simulated(samples, KEY), CHOSEN, ledger)
     np.testing.assert_allclose(plain, [56, 52, 52], atol=1e-9)
     np.testing.assert_allclose(unprotected.plain_profile(samples, CHOSEN), plain)
 
@@ -85,7 +86,7 @@ def test_a_record_of_an_undeclared_code_counts_for_none(monkeypatch: pytest.Monk
     silenced = PrivateSamples(samples.features, samples.unit, label, samples.enrolled, samples.holder)
     monkeypatch.setattr(charged_release, "discrete_gaussian", silent)
     query = plan.profile_query(CHOSEN, ledger.declaration)
-    counted, _ = profile.noised_profile(query, silenced, CHOSEN, ledger, KEY)
+    counted, _ = profile.noised_profile(query, Simulated(silenced, KEY), CHOSEN, ledger)
     np.testing.assert_allclose(counted, [0, 52, 52], atol=1e-9)
 
 
@@ -93,7 +94,9 @@ def votes(samples: PrivateSamples, ledger: Ledger, **changes: Any) -> tuple[np.n
     chosen = CHOSEN.model_copy(update=changes)
     query = plan.votes_query(chosen, ledger.declaration, ledger.parties)
     assert query is not None
-    return selection.noised_votes(query, samples, selection.candidates_of(*candidates()), chosen, ledger, KEY)
+    return selection.noised_votes(
+        query, Simulated(samples, KEY), selection.candidates_of(*candidates()), chosen, ledger
+    )
 
 
 def test_weak_silos_alone_vote_within_their_code_for_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +139,7 @@ def test_more_votes_than_texts_and_codes_without_texts_work() -> None:
     ledger = opened()
     query = plan.votes_query(CHOSEN, ledger.declaration, ledger.parties)
     assert query is not None
-    scores, _ = selection.noised_votes(query, held(UNITS), voted, CHOSEN, ledger, KEY)
+    scores, _ = selection.noised_votes(query, Simulated(held(UNITS), KEY), voted, CHOSEN, ledger)
     assert scores.shape == (3,)
     kept = selection.kept_by_votes(scores, label[some], params(kept=1.0))
     assert kept.tolist() == [0, 1, 2]

@@ -13,6 +13,7 @@ import pytest
 from fedtext.algorithms.flexible import plan as budget
 from fedtext.algorithms.flexible import profile, selection, training, unprotected
 from fedtext.federation import charged_release
+from fedtext.federation.federation import Simulated
 from fedtext.federation.mechanism import PlannedSum, client_messages, planned_sum
 from fedtext.federation.messages import BlocksOf
 from fedtext.federation.noisy_steps import NoisyStep, release_joint_noisy_steps
@@ -271,9 +272,9 @@ def test_ten_silos_on_ten_processes_give_the_bytes_of_one_process() -> None:
     one, ledger = trained(samples, ledger)
     assert weights.tobytes() == one.tobytes()
     query = budget.profile_query(CHOSEN, ledger.declaration)
-    profiled, ledger = profile.noised_profile(query, samples, CHOSEN, ledger, KEY)
+    profiled, ledger = profile.noised_profile(query, Simulated(samples, KEY), CHOSEN, ledger)
     assert counted.tobytes() == profiled.tobytes()
     query = queries[1]
     assert query.parties == tuple(sorted(units)[5:])
-    assert voted.tobytes() == selection.noised_votes(query, samples, texts, CHOSEN, ledger, KEY)[0].tobytes()
+    assert voted.tobytes() == selection.noised_votes(query, Simulated(samples, KEY), texts, CHOSEN, ledger)[0].tobytes()
     assert [release.name for release in ledger.releases] == [budget.DP_SGD] * 5 + [budget.PROFILE]

@@ -15,6 +15,7 @@ from scipy import stats
 
 from fedtext.algorithms.pe.histogram import next_state, noised_histogram, select_survivors, weights
 from fedtext.federation import mechanism
+from fedtext.federation.federation import Simulated
 from fedtext.federation.private_samples import PrivateSamples, sampled_units
 from fedtext.federation.units import digest
 from fedtext.params.pe import Pe
@@ -41,7 +42,7 @@ def votes(
 ) -> np.ndarray:
     label = np.zeros(len(texts), dtype=np.int64)
     return noised_histogram(
-        asked(parameters, noise, 1), held, texts, label, parameters, ledger(len(held.enrolled)), key
+        asked(parameters, noise, 1), Simulated(held, key), texts, label, parameters, ledger(len(held.enrolled))
     )[0]
 
 
@@ -94,7 +95,7 @@ def test_the_noise_has_the_stated_deviation_and_no_other(clip_norm: float) -> No
     drawn = []
     for key in map(new_noise_key, range(40)):
         scores, charged = noised_histogram(
-            asked(parameters, noise, 1), held, texts, label, parameters, ledger(len(held.enrolled)), key
+            asked(parameters, noise, 1), Simulated(held, key), texts, label, parameters, ledger(len(held.enrolled))
         )
         drawn.append(scores - truth)
     stddev = charged.releases[0].noise_stddev
@@ -127,7 +128,12 @@ def test_a_sample_votes_in_its_own_class_only_and_one_of_no_class_not_at_all() -
     texts, label = unit_rows(8, 12), np.repeat([0, 1], 6)
     held = PrivateSamples(unit_rows(9, 4), np.arange(4), np.array([0, 0, -1, 0]), np.arange(4))
     scored, _ = noised_histogram(
-        asked(evolution(labels=("a", "b")), QUIET, 1), held, texts, label, evolution(labels=("a", "b")), ledger(4), KEY
+        asked(evolution(labels=("a", "b")), QUIET, 1),
+        Simulated(held, KEY),
+        texts,
+        label,
+        evolution(labels=("a", "b")),
+        ledger(4),
     )
     assert scored[:6].sum() == pytest.approx(3, abs=GRID * 6)
     assert np.abs(scored[6:]).max() < GRID
@@ -139,12 +145,11 @@ def test_class_sizes_are_read_through_the_noised_sum_alone() -> None:
     held = PrivateSamples(np.eye(6), np.zeros(6, dtype=np.int64), label, np.arange(1))
     scored, _ = noised_histogram(
         asked(evolution(labels=("a", "b", "c")), QUIET, 1),
-        held,
+        Simulated(held, KEY),
         texts,
         label,
         evolution(labels=("a", "b", "c")),
         ledger(1),
-        KEY,
     )
     assert np.linalg.norm(scored) == pytest.approx(1.0, abs=GRID * 3)
 
@@ -155,7 +160,9 @@ def test_only_the_asked_clients_vote_and_every_round_is_charged() -> None:
     for t in (1, 2):
         told = digest(texts, label), evolution().model_dump_json()
         drawn = sampled_units(held, book, KEY, asked(evolution(), 1e-4, t).about(*told))
-        scored, book = noised_histogram(asked(evolution(), 1e-4, t), held, texts, label, evolution(), book, KEY)
+        scored, book = noised_histogram(
+            asked(evolution(), 1e-4, t), Simulated(held, KEY), texts, label, evolution(), book
+        )
         truth = clip_rows(ballots(held.of_units(drawn), texts, label), 1.0).sum(axis=0)
         assert scored == pytest.approx(truth, abs=0.02)
     assert [(r.name, r.round, r.sampling, r.rate) for r in book.releases] == [

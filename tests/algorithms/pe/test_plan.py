@@ -10,6 +10,7 @@ import pytest
 from fedtext.algorithms.pe.cost import communication
 from fedtext.algorithms.pe.histogram import noised_histogram
 from fedtext.algorithms.pe.plan import planned_ledger, planned_query
+from fedtext.federation.federation import Simulated
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.calibration import noise_multiplier
@@ -36,7 +37,9 @@ def test_what_is_charged_is_what_the_ledger_was_opened_for() -> None:
     book = planned_ledger(36, evolution(clip_norm=3.0), privacy(noise_seed=0))
     for t in (1, 2, 3):
         query = planned_query(evolution(clip_norm=3.0), book.declaration, 36, t)
-        _, book = noised_histogram(query, held, texts, label, evolution(clip_norm=3.0), book, new_noise_key(0))
+        _, book = noised_histogram(
+            query, Simulated(held, new_noise_key(0)), texts, label, evolution(clip_norm=3.0), book
+        )
     assert book.releases == book.planned
 
 
@@ -89,7 +92,9 @@ def test_the_threshold_knows_the_noise_that_is_in_a_cell(declared: dict[str, Any
     drawn = []
     for key in map(new_noise_key, range(4)):
         opened = ledger(len(held.enrolled), **declared)
-        scores, charged = noised_histogram(asked(evolution(), 50.0), held, texts, label, evolution(), opened, key)
+        scores, charged = noised_histogram(
+            asked(evolution(), 50.0), Simulated(held, key), texts, label, evolution(), opened
+        )
         drawn.append(scores)
     assert np.std(drawn) == pytest.approx(summed_stddev(charged), rel=0.08)
 

@@ -13,6 +13,7 @@ import pytest
 from fedtext.algorithms.popri.plan import planned_query
 from fedtext.algorithms.popri.release import release_private_mean, score_by_ballots
 from fedtext.federation import messages
+from fedtext.federation.federation import Simulated
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
@@ -50,13 +51,13 @@ def asked(scoring: str) -> tuple[Popri, Any, Ledger]:
 
 def mean_features() -> bytes:
     popri, query, ledger = asked("witness_rff")
-    return release_private_mean(query, SAMPLES, popri, ledger, KEY)[0].tobytes()
+    return release_private_mean(query, Simulated(SAMPLES, KEY), popri, ledger)[0].tobytes()
 
 
 def ballots() -> bytes:
     popri, query, ledger = asked("mean_cosine")
     label = np.zeros(len(CANDIDATES), dtype=np.int64)
-    return score_by_ballots(query, SAMPLES, CANDIDATES, label, popri, ledger, KEY)[0].tobytes()
+    return score_by_ballots(query, Simulated(SAMPLES, KEY), CANDIDATES, label, popri, ledger)[0].tobytes()
 
 
 class LosingAWorker:

@@ -10,6 +10,7 @@ import pytest
 from fedtext.algorithms.popri.plan import planned_ledger as opened
 from fedtext.algorithms.popri.plan import planned_query
 from fedtext.algorithms.popri.release import release_private_mean, score_by_ballots
+from fedtext.federation.federation import Simulated
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.calibration import noise_multiplier
@@ -42,10 +43,10 @@ def test_what_is_charged_is_what_the_ledger_was_opened_for(scoring: str, labels:
         at = 0 if parameters.single_release else t
         query = planned_query(parameters, book.declaration, 12, embedding_dim=DIM, round_number=at)
         if parameters.single_release:
-            _, book = release_private_mean(query, held, parameters, book, key)
+            _, book = release_private_mean(query, Simulated(held, key), parameters, book)
         else:
             label = np.repeat(np.arange(len(parameters.classes)), 12 // len(parameters.classes))
-            _, book = score_by_ballots(query, held, unit_rows(t, 12), label, parameters, book, key)
+            _, book = score_by_ballots(query, Simulated(held, key), unit_rows(t, 12), label, parameters, book)
     assert book.releases == book.planned
 
 

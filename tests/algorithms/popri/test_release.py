@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,10 +17,15 @@ from fedtext.algorithms.popri import release
 from fedtext.algorithms.popri.release import release_private_mean, score_by_ballots
 from fedtext.algorithms.popri.scoring import every_round, single_release
 from fedtext.federation import charged_release
+from fedtext.federation.federation import Simulated
 from fedtext.federation.private_samples import PrivateSamples, sampled_units
+from fedtext.federation.query import Query
+from fedtext.federation.question import Question
+from fedtext.federation.secure_sum import NoisySum
 from fedtext.federation.units import digest
 from fedtext.params.popri import SINGLE_RELEASE, Popri
 from fedtext.privacy.clipping import clip_rows
+from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.voting.tally import Ballot, Candidates, joint_ballots
 from tests.algorithms.popri.examples import (
@@ -78,7 +82,9 @@ def test_the_bound_is_reached_so_the_search_could_fail() -> None:
 
 def test_a_quiet_release_is_the_mean_over_units_of_the_mean_over_samples() -> None:
     held = samples(1)
-    mean, charged = release_private_mean(asked(popri(), QUIET, 0), held, popri(), ledger(len(held.enrolled)), KEY)
+    mean, charged = release_private_mean(
+        asked(popri(), QUIET, 0), Simulated(held, KEY), popri(), ledger(len(held.enrolled))
+    )
     by_unit = [held.features[held.unit == u].mean(axis=0) for u in held.enrolled]
     assert np.allclose(mean, np.mean(by_unit, axis=0)[None], atol=1e-3)
     assert [(r.name, r.round) for r in charged.releases] == [("popri.mean_features", 0)]
@@ -86,7 +92,9 @@ def test_a_quiet_release_is_the_mean_over_units_of_the_mean_over_samples() -> No
 
 def test_a_quiet_conditional_release_is_each_class_s_own_mean() -> None:
     held, parameters = samples(2, clients=30, classes=3), popri(**CONDITIONAL)
-    mean, _ = release_private_mean(asked(parameters, QUIET, 0), held, parameters, ledger(len(held.enrolled)), KEY)
+    mean, _ = release_private_mean(
+        asked(parameters, QUIET, 0), Simulated(held, KEY), parameters, ledger(len(held.enrolled))
+    )
     counts = np.bincount(held.unit)[held.unit]
     for c in range(3):
         own = held.label == c
@@ -95,9 +103,9 @@ def test_a_quiet_conditional_release_is_each_class_s_own_mean() -> None:
 
 def test_one_class_that_holds_everything_equals_no_classes() -> None:
     held = samples(3)
-    plain, _ = release_private_mean(asked(popri(), QUIET, 0), held, popri(), ledger(len(held.enrolled)), KEY)
+    plain, _ = release_private_mean(asked(popri(), QUIET, 0), Simulated(held, KEY), popri(), ledger(len(held.enrolled)))
     one, _ = release_private_mean(
-        asked(popri(labels=("a",)), QUIET, 0), held, popri(labels=("a",)), ledger(len(held.enrolled)), KEY
+        asked(popri(labels=("a",)), QUIET, 0), Simulated(held, KEY), popri(labels=("a",)), ledger(len(held.enrolled))
     )
     assert np.allclose(plain, one, atol=1e-3)
 
@@ -105,25 +113,32 @@ def test_one_class_that_holds_everything_equals_no_classes() -> None:
 def test_one_declared_class_among_others_is_not_shrunk_by_their_samples() -> None:
     features = np.repeat(unit_rows(4, 1), 10, axis=0)
     held = PrivateSamples(features, np.arange(10), np.array([0] * 3 + [-1] * 7), np.arange(10))
-    mean, _ = release_private_mean(asked(popri(labels=("a",)), QUIET, 0), held, popri(labels=("a",)), ledger(10), KEY)
+    mean, _ = release_private_mean(
+        asked(popri(labels=("a",)), QUIET, 0), Simulated(held, KEY), popri(labels=("a",)), ledger(10)
+    )
     assert np.allclose(mean[0], features[0], atol=1e-3)
 
 
-def test_class_sizes_reach_the_outside_through_the_noised_sum_only(monkeypatch: pytest.MonkeyPatch) -> None:
+class SameSum:
+    """A mechanism whose sum is always the same, for units of any class."""
+
+    def __init__(self, held: PrivateSamples, example: Release) -> None:
+        self.held, self.example = held, example
+
+    def summed(self, query: Query, question: Question, ledger: Ledger) -> NoisySum:
+        assert sum(len(block.rows) for block in question.blocks(self.held)) == 12
+        fixed = np.random.default_rng(0).normal(size=3 * (DIM + 1))
+        return NoisySum(fixed, ledger.model_copy(update={"releases": (self.example,)}))
+
+
+def test_class_sizes_reach_the_outside_through_the_noised_sum_only() -> None:
     """With the mechanism's output held fixed, other labels change nothing."""
-    fixed = np.random.default_rng(0).normal(size=3 * (DIM + 1))
-
-    def same_sum(query: Any, blocks_of: Any, samples: Any, ledger: Any, key: Any) -> Any:
-        assert sum(len(block.rows) for block in blocks_of(samples)) == 12
-        return fixed, ledger.model_copy(update={"releases": (example,)})
-
-    _, charged = release_private_mean(asked(popri(), 1.0, 0), samples(5), popri(), ledger(12), KEY)
-    example = charged.releases[0]
-    monkeypatch.setattr(release, "release_noisy_sum", same_sum)
+    _, charged = release_private_mean(asked(popri(), 1.0, 0), Simulated(samples(5), KEY), popri(), ledger(12))
     held = samples(5, classes=3)
     relabelled = PrivateSamples(held.features, held.unit, np.zeros_like(held.label), held.enrolled)
+    conditional, query = popri(**CONDITIONAL), asked(popri(**CONDITIONAL), 1.0, 0)
     outputs = [
-        release_private_mean(asked(popri(**CONDITIONAL), 1.0, 0), s, popri(**CONDITIONAL), ledger(12), KEY)[0]
+        release_private_mean(query, SameSum(s, charged.releases[0]), conditional, ledger(12))[0]
         for s in (held, relabelled)
     ]
     assert np.array_equal(outputs[0], outputs[1])
@@ -131,7 +146,9 @@ def test_class_sizes_reach_the_outside_through_the_noised_sum_only(monkeypatch: 
 
 def test_a_class_that_nobody_has_stays_finite_and_bounded() -> None:
     held = samples(6)
-    mean, _ = release_private_mean(asked(popri(**CONDITIONAL), 2.0, 0), held, popri(**CONDITIONAL), ledger(12), KEY)
+    mean, _ = release_private_mean(
+        asked(popri(**CONDITIONAL), 2.0, 0), Simulated(held, KEY), popri(**CONDITIONAL), ledger(12)
+    )
     assert np.isfinite(mean).all()
     assert np.abs(mean[1:]).max() < 40  # at most the noise over its own deviation
 
@@ -140,8 +157,8 @@ def test_a_class_that_nobody_has_stays_finite_and_bounded() -> None:
 def test_sampled_means_are_scaled_by_the_rate(sampling: str) -> None:
     held = samples(8, clients=400)
     opened = ledger(400, sampling=sampling, clients_per_round=200)
-    mean, charged = release_private_mean(asked(popri(), 1e-3, 0), held, popri(), opened, KEY)
-    everybody, _ = release_private_mean(asked(popri(), 1e-3, 0), held, popri(), ledger(400), KEY)
+    mean, charged = release_private_mean(asked(popri(), 1e-3, 0), Simulated(held, KEY), popri(), opened)
+    everybody, _ = release_private_mean(asked(popri(), 1e-3, 0), Simulated(held, KEY), popri(), ledger(400))
     assert charged.releases[0].sampling == sampling
     assert charged.releases[0].rate == 0.5
     assert np.linalg.norm(mean - everybody) < 0.25 * np.linalg.norm(everybody)
@@ -151,7 +168,7 @@ def test_nobody_drawn_is_pure_noise() -> None:
     held, opened = samples(9, clients=3), ledger(3, sampling="poisson", clients_per_round=1)
     drawn = replace(asked(popri(), 1.0, 0), draw=(popri().model_dump_json(), ""))
     empty = next(k for k in map(new_noise_key, range(50)) if not len(sampled_units(held, opened, k, drawn)))
-    mean, charged = release_private_mean(asked(popri(), 1.0, 0), held, popri(), opened, empty)
+    mean, charged = release_private_mean(asked(popri(), 1.0, 0), Simulated(held, empty), popri(), opened)
     assert np.isfinite(mean).all()
     assert mean.any()
     assert len(charged.releases) == 1
@@ -159,7 +176,7 @@ def test_nobody_drawn_is_pure_noise() -> None:
 
 def test_more_units_than_the_ledger_prices_are_refused() -> None:
     with refuses("more-units-than-declared", value=5):
-        release_private_mean(asked(popri(), 1.0, 0), samples(0, clients=6), popri(), ledger(5), KEY)
+        release_private_mean(asked(popri(), 1.0, 0), Simulated(samples(0, clients=6), KEY), popri(), ledger(5))
 
 
 def test_the_feature_map_has_norm_one() -> None:
@@ -193,9 +210,9 @@ def score(
     held: PrivateSamples, texts: np.ndarray, parameters: Popri, noise: float = QUIET, key: NoiseKey = KEY
 ) -> np.ndarray:
     label = np.zeros(len(texts), dtype=np.int64)
-    return score_by_ballots(asked(parameters, noise), held, texts, label, parameters, ledger(len(held.enrolled)), key)[
-        0
-    ]
+    return score_by_ballots(
+        asked(parameters, noise), Simulated(held, key), texts, label, parameters, ledger(len(held.enrolled))
+    )[0]
 
 
 @pytest.mark.parametrize(("scoring", "centre"), MODES)
@@ -255,7 +272,7 @@ def test_a_sample_scores_candidates_of_its_own_class_only(monkeypatch: pytest.Mo
     texts, label = unit_rows(8, 12), np.repeat([0, 1], 6)
     held = PrivateSamples(unit_rows(9, 4), np.arange(4), np.array([0, 0, -1, 0]), np.arange(4))
     parameters = popri(scoring=scoring, labels=("a", "b"))
-    scored, _ = score_by_ballots(asked(parameters, QUIET), held, texts, label, parameters, ledger(4), KEY)
+    scored, _ = score_by_ballots(asked(parameters, QUIET), Simulated(held, KEY), texts, label, parameters, ledger(4))
     assert np.abs(scored[:6]).max() > 0.05
     assert not scored[6:].any()
 
@@ -264,7 +281,7 @@ def test_a_class_without_candidates_is_passed_over() -> None:
     held, texts = samples(10, classes=3), unit_rows(11, 6)
     parameters = popri(scoring="nearest_histogram", labels=("a", "b", "c"))
     scored, _ = score_by_ballots(
-        asked(parameters, QUIET), held, texts, np.repeat([0, 2], 3), parameters, ledger(12), KEY
+        asked(parameters, QUIET), Simulated(held, KEY), texts, np.repeat([0, 2], 3), parameters, ledger(12)
     )
     assert np.isfinite(scored).all()
 
@@ -298,7 +315,9 @@ def test_only_the_asked_units_vote_and_rounds_ask_others(sampling: str) -> None:
     told = digest(texts, ONE_CLASS), parameters.model_dump_json()
     drawn = [sampled_units(held, opened, KEY, asked(parameters, 0.05, t).about(*told)) for t in (1, 2)]
     assert set(drawn[0]) != set(drawn[1])
-    scored, charged = score_by_ballots(asked(parameters, 0.05), held, texts, ONE_CLASS, parameters, opened, KEY)
+    scored, charged = score_by_ballots(
+        asked(parameters, 0.05), Simulated(held, KEY), texts, ONE_CLASS, parameters, opened
+    )
     truths = [clipped_sum(held.of_units(units), texts, ONE_CLASS, parameters) for units in drawn]
     assert np.linalg.norm(scored - truths[0]) < 0.4 < np.linalg.norm(scored - truths[1])
     assert (charged.releases[0].sampling, charged.releases[0].rate) == (sampling, 0.25)
@@ -307,7 +326,7 @@ def test_only_the_asked_units_vote_and_rounds_ask_others(sampling: str) -> None:
 def test_every_round_is_charged_once() -> None:
     held, texts, parameters, book = samples(18), unit_rows(19, 12), popri(scoring="mean_cosine"), ledger(12)
     for t in (1, 2, 3):
-        _, book = score_by_ballots(asked(parameters, 2.0, t), held, texts, ONE_CLASS, parameters, book, KEY)
+        _, book = score_by_ballots(asked(parameters, 2.0, t), Simulated(held, KEY), texts, ONE_CLASS, parameters, book)
     assert [(r.name, r.round) for r in book.releases] == [("popri.scores", t) for t in (1, 2, 3)]
     with refuses("release-repeated"):
-        score_by_ballots(asked(parameters, 2.0, 3), held, texts, ONE_CLASS, parameters, book, KEY)
+        score_by_ballots(asked(parameters, 2.0, 3), Simulated(held, KEY), texts, ONE_CLASS, parameters, book)

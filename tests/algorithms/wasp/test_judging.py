@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fedtext.algorithms.wasp import judging, plan
 from fedtext.algorithms.wasp.judging import counts, exceed_noise, importance, votes_of_best
 from fedtext.federation import mechanism
+from fedtext.federation.federation import Simulated
 from fedtext.federation.mechanism import planned_release
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.privacy.ledger import Ledger
@@ -91,7 +92,7 @@ def candidates(seed: int = 2, classes: int = 1) -> Candidates:
 def noised(held: PrivateSamples, ledger: Ledger, **changes: object) -> np.ndarray:
     parameters = wasp(texts=TEXTS * 3, **changes)
     query = plan.votes_query(parameters, ledger.declaration, ledger.population, 1)
-    return judging.noised_votes(query, held, candidates(), parameters, ledger, KEY)[0]
+    return judging.noised_votes(query, Simulated(held, KEY), candidates(), parameters, ledger)[0]
 
 
 def greedy(records: int) -> PrivateSamples:
@@ -131,7 +132,7 @@ def test_the_noise_has_the_stated_deviation_and_no_other() -> None:
     plain, drawn = judging.plain_votes(held, candidates(), parameters), []
     for key in map(new_noise_key, range(40)):
         book = Ledger(declaration=declared, population=population)
-        drawn.append(judging.noised_votes(query, held, candidates(), parameters, book, key)[0] - plain)
+        drawn.append(judging.noised_votes(query, Simulated(held, key), candidates(), parameters, book)[0] - plain)
     stddev = planned_release(query, declared, population).noise_stddev
     assert np.std(drawn) == pytest.approx(stddev, rel=0.1)
     assert np.std(drawn) != pytest.approx(0.8 * stddev, rel=0.1)
@@ -141,7 +142,7 @@ def test_sums_of_models_are_the_near_votes_of_their_texts() -> None:
     held, parameters = samples(5, clients=9, unit="record"), wasp(texts=TEXTS * 3, model_sums=True)
     model, book = np.arange(TEXTS) % 3, quiet(len(held.enrolled))
     query = plan.model_sums_query(parameters, book.declaration, book.population, 1, 3)
-    total, charged = judging.noised_model_sums(query, held, candidates(), model, parameters, book, KEY)
+    total, charged = judging.noised_model_sums(query, Simulated(held, KEY), candidates(), model, parameters, book)
     near = judging.plain_votes(held, candidates(), parameters)[judging.NEAR]
     assert total == pytest.approx(np.bincount(model, weights=near), abs=0.02)
     assert charged.releases[-1].name == "wasp.model_sums"
@@ -152,7 +153,7 @@ def test_class_means_point_where_the_records_of_a_class_lie() -> None:
     held = PrivateSamples(np.eye(2)[label], np.arange(20), label, np.arange(20))
     book = quiet(20)
     query = plan.class_means_query(parameters, book.declaration, 20, 2)
-    sums, _ = noised_class_means(query, held, parameters.labels, book, KEY)
+    sums, _ = noised_class_means(query, Simulated(held, KEY), parameters.labels, book)
     assert sums == pytest.approx(10 * np.eye(2), abs=0.05)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from fedtext.algorithms.wasp import judging, plan
 from fedtext.algorithms.wasp.cost import communication
+from fedtext.federation.federation import Simulated
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.params.privacy import Privacy
 from fedtext.params.wasp import Wasp
@@ -107,11 +108,11 @@ def test_the_ledger_itself_refuses_a_further_vote() -> None:
     book = plan.planned_ledger(40, parameters, declared, models=3, embedding_dim=6)
     for t in (1, 2):
         query = plan.votes_query(parameters, declared, 40, t)
-        _, book = judging.noised_votes(query, held, texts, parameters, book, KEY)
+        _, book = judging.noised_votes(query, Simulated(held, KEY), texts, parameters, book)
     assert book.releases != book.planned  # as wide as the texts that were written; at the planned price
     third = plan.votes_query(wasp(rounds=4), declared, 40, 3)
     with refuses("release-not-planned"):
-        judging.noised_votes(third, held, texts, parameters, book, KEY)
+        judging.noised_votes(third, Simulated(held, KEY), texts, parameters, book)
 
 
 def test_plans_that_do_not_fit_are_refused() -> None:

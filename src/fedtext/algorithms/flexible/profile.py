@@ -14,9 +14,11 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
+from fedtext.federation.federation import Federation
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import NoisySum, release_noisy_sum
+from fedtext.federation.question import Question
+from fedtext.federation.secure_sum import NoisySum
 from fedtext.federation.units import Block
 from fedtext.generation.apportionment import apportion
 from fedtext.generation.control_codes import ControlCode
@@ -27,7 +29,6 @@ from fedtext.params.flexible import Flexible
 from fedtext.params.generation import prompts_for
 from fedtext.params.task import parts_of
 from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import derived_seed
 from fedtext.voting.class_means import class_sum_blocks
 
@@ -40,10 +41,25 @@ def code_counts(samples: PrivateSamples, codes: int) -> Iterator[Block]:
     return class_sum_blocks(ones, codes)
 
 
-def noised_profile(query: Query, samples: PrivateSamples, params: Flexible, ledger: Ledger, key: NoiseKey) -> NoisySum:
+class Profile(Question):
+    """The question of a unit's number of samples of each code."""
+
+    labels: tuple[str, ...]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The declared codes."""
+        return self.labels
+
+    def blocks(self, held: PrivateSamples) -> Iterator[Block]:
+        """Implement Question."""
+        return code_counts(held, max(len(self.labels), 1))
+
+
+def noised_profile(query: Query, federation: Federation, params: Flexible, ledger: Ledger) -> NoisySum:
     """Release the profile, and charge every silo in the ledger."""
     asked = query.about("", repr(("profile", params.labels)))
-    return release_noisy_sum(asked, lambda held: code_counts(held, len(params.classes)), samples, ledger, key)
+    return federation.summed(asked, Profile(labels=params.labels), ledger)
 
 
 def proportions(profile: Counts) -> Counts:

@@ -8,15 +8,14 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fedtext.algorithms.flexible.profile import pick_counts
-from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.federation import Federation
 from fedtext.federation.query import Query
 from fedtext.params.flexible import Flexible
 from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import stream
 from fedtext.voting.ballots import top_q_blocks
 from fedtext.voting.selection import herd, resampled
-from fedtext.voting.tally import Ballot, Candidates, noised_tally
+from fedtext.voting.tally import Ballot, Candidates, Vote, noised_tally
 
 CELLS = 2**22  # numbers in a block of ballots: 32 MB
 Embeddings = Float[np.ndarray, "text dim"]
@@ -35,11 +34,28 @@ def ballot(texts: int, params: Flexible) -> Ballot:
     return Ballot({"near": cast}, settings=repr(("nearest", params.votes_per_record, params.labels)))
 
 
+class NearestVotes(Vote):
+    """The question of a unit's votes for the texts of its records' codes."""
+
+    flexible: Flexible
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The declared codes."""
+        return self.flexible.labels
+
+    @property
+    def ballot(self) -> Ballot:
+        """How a unit votes."""
+        return ballot(len(self.label), self.flexible)
+
+
 def noised_votes(
-    query: Query, samples: PrivateSamples, candidates: Candidates, params: Flexible, ledger: Ledger, key: NoiseKey
+    query: Query, federation: Federation, candidates: Candidates, params: Flexible, ledger: Ledger
 ) -> tuple[Float[np.ndarray, " text"], Ledger]:
     """Release the votes, and charge every weak silo in the ledger."""
-    tally = noised_tally(query, ballot(len(candidates.label), params), candidates, samples, ledger, key)
+    vote = NearestVotes(flexible=params, embeddings=candidates.embeddings, label=candidates.label)
+    tally = noised_tally(query, vote, federation, ledger)
     return tally.scores["near"], tally.ledger
 
 

@@ -13,25 +13,40 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from fedtext.federation.private_samples import PrivateSamples
+from fedtext.federation.federation import Federation
 from fedtext.federation.query import Query
 from fedtext.params.pe import Pe
 from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import stream
 from fedtext.system.errors import InputError
 from fedtext.voting.ballots import nearest_histogram_blocks
-from fedtext.voting.tally import UNCLIPPED, Ballot, Candidates, noised_tally
+from fedtext.voting.tally import UNCLIPPED, Ballot, Vote, noised_tally
+
+
+class NearestHistogram(Vote):
+    """The question of a unit's histogram: how many of its samples are nearest to each candidate."""
+
+    pe: Pe
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The declared classes."""
+        return self.pe.labels
+
+    @property
+    def ballot(self) -> Ballot:
+        """How a unit votes: each of its samples for the nearest candidate."""
+        cast = partial(nearest_histogram_blocks, clip_norm=UNCLIPPED)
+        return Ballot({"votes": cast}, settings=self.pe.model_dump_json())
 
 
 def noised_histogram(
     query: Query,
-    samples: PrivateSamples,
+    federation: Federation,
     candidate_embeddings: Float[np.ndarray, "candidate dim"],
     candidate_label: Int[np.ndarray, " candidate"],
     evolution: Pe,
     ledger: Ledger,
-    key: NoiseKey,
 ) -> tuple[Float[np.ndarray, " candidate"], Ledger]:
     """Release the noisy sum of the sampled units' ballots (DP_NN_HISTOGRAM).
 
@@ -43,10 +58,8 @@ def noised_histogram(
     Returns:
         The noisy votes of each candidate, and the charged ledger.
     """
-    candidates = Candidates(candidate_embeddings, candidate_label, np.ones(len(candidate_label), dtype=bool))
-    cast = partial(nearest_histogram_blocks, clip_norm=UNCLIPPED)
-    ballot = Ballot({"votes": cast}, settings=evolution.model_dump_json())
-    tally = noised_tally(query, ballot, candidates, samples, ledger, key)
+    vote = NearestHistogram(pe=evolution, embeddings=candidate_embeddings, label=candidate_label)
+    tally = noised_tally(query, vote, federation, ledger)
     return tally.scores["votes"], tally.ledger
 
 

@@ -2,30 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from fedtext.algorithms.popri.scoring import every_round, single_release
 from fedtext.embedding.nonempty import nonempty_mask
+from fedtext.federation.federation import Federation
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import release_noisy_sum
+from fedtext.federation.question import Question
 from fedtext.federation.units import Block
 from fedtext.params.popri import Popri
 from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import expected_units
 from fedtext.voting.ballots import client_mean_blocks
-from fedtext.voting.tally import Ballot, Candidates, noised_tally
+from fedtext.voting.tally import Ballot, Vote, noised_tally
+
+
+class MeanFeatures(Question):
+    """The question of a unit's mean features, class by class."""
+
+    popri: Popri
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The declared classes."""
+        return self.popri.labels
+
+    def seen(
+        self, texts: Sequence[str], embeddings: Float[np.ndarray, "sample dim"]
+    ) -> Float[np.ndarray, "sample seen"]:
+        """Implement Question."""
+        return single_release(self.popri).seen(texts, embeddings, self.popri)
+
+    def blocks(self, held: PrivateSamples) -> Iterator[Block]:
+        """Implement Question."""
+        return sent_blocks(held, self.popri)
+
+
+class CandidateScores(Vote):
+    """The question of a unit's ballot on a round's candidates."""
+
+    popri: Popri
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The declared classes."""
+        return self.popri.labels
+
+    @property
+    def ballot(self) -> Ballot:
+        """How a unit votes: by the scoring that is declared."""
+        cast = partial(every_round(self.popri).ballots, popri=self.popri)
+        return Ballot({"score": cast}, settings=self.popri.model_dump_json())
+
+    @property
+    def voted_on(self) -> Bool[np.ndarray, " candidate"]:
+        """Mask of the candidates that can get votes."""
+        return every_round(self.popri).voted_on(self.embeddings)
 
 
 def release_private_mean(
-    query: Query, samples: PrivateSamples, popri: Popri, ledger: Ledger, key: NoiseKey
+    query: Query, federation: Federation, popri: Popri, ledger: Ledger
 ) -> tuple[Float[np.ndarray, "class feature"], Ledger]:
     """Release each class's mean features once, with noise, for all rounds.
 
@@ -38,7 +81,7 @@ def release_private_mean(
         The noisy mean features of each class, and the charged ledger.
     """
     asked = replace(query, public_digest=_feature_settings(popri), draw=(popri.model_dump_json(), ""))
-    total, charged = release_noisy_sum(asked, partial(sent_blocks, popri=popri), samples, ledger, key)
+    total, charged = federation.summed(asked, MeanFeatures(popri=popri), ledger)
     sums = total.reshape(len(popri.classes), -1)
     if not popri.labels:
         return sums / expected_units(ledger), charged
@@ -78,12 +121,11 @@ def sent_blocks(held: PrivateSamples, popri: Popri, block: int = 256) -> Iterato
 
 def score_by_ballots(
     query: Query,
-    samples: PrivateSamples,
+    federation: Federation,
     candidate_embeddings: Float[np.ndarray, "candidate dim"],
     candidate_label: Int[np.ndarray, " candidate"],
     popri: Popri,
     ledger: Ledger,
-    key: NoiseKey,
 ) -> tuple[Float[np.ndarray, " candidate"], Ledger]:
     """Score this round's candidates by one noisy sum of the sampled units' clipped ballots (Algorithm 1, lines 15-20).
 
@@ -94,9 +136,8 @@ def score_by_ballots(
         A score for each candidate, and the charged ledger.
     """
     scoring = every_round(popri)
-    candidates = Candidates(candidate_embeddings, candidate_label, scoring.voted_on(candidate_embeddings))
-    ballot = Ballot({"score": partial(scoring.ballots, popri=popri)}, settings=popri.model_dump_json())
-    tally = noised_tally(query, ballot, candidates, samples, ledger, key)
+    vote = CandidateScores(popri=popri, embeddings=candidate_embeddings, label=candidate_label)
+    tally = noised_tally(query, vote, federation, ledger)
     scores = tally.scores["score"]
     if popri.projection:
         scores = scoring.projected(scores, candidate_embeddings, candidate_label, popri)

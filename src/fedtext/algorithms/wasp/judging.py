@@ -13,26 +13,27 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
+from pydantic import Field
 
 from fedtext.algorithms.wasp.plan import clip_norm, record_norm
 from fedtext.embedding.nonempty import nonempty_mask
+from fedtext.federation.federation import Federation
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples, class_index, label_codes
 from fedtext.federation.query import Query
-from fedtext.federation.secure_sum import NoisySum, release_noisy_sum
+from fedtext.federation.secure_sum import NoisySum
 from fedtext.federation.units import Block, digest
 from fedtext.generation.apportionment import apportion
 from fedtext.params.wasp import Wasp
 from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.ledger import Ledger
-from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import expected_units
 from fedtext.seeding import stream
 from fedtext.system.missing import nullable
 from fedtext.voting.ballots import ballot_total, top_q_blocks
 from fedtext.voting.class_means import class_similarity
-from fedtext.voting.tally import Ballot, Candidates, joint_ballots, noised_tally
+from fedtext.voting.tally import Ballot, Candidates, Vote, joint_ballots, noised_tally
 
 BEST = 0.1  # share of a class's texts that count as votes for their model, with a single release
 SEEN = 2.0  # standard deviations of noise that the public total of votes must reach for sums to mean something
@@ -110,33 +111,71 @@ def top_q_ballot(candidates: int, wasp: Wasp) -> Ballot:
     return Ballot({part: partial(cast, furthest=part == "far") for part in wasp.parts}, settings=_ballot_settings(wasp))
 
 
+class TopQVotes(Vote):
+    """The question of a unit's near votes and any far votes."""
+
+    wasp: Wasp
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The declared classes."""
+        return self.wasp.labels
+
+    @property
+    def ballot(self) -> Ballot:
+        """How a unit votes."""
+        return top_q_ballot(len(self.label), self.wasp)
+
+    @property
+    def voted_on(self) -> Bool[np.ndarray, " candidate"]:
+        """Mask of the candidates that can get votes."""
+        return nonempty_mask(self.embeddings)
+
+
+class ModelSums(TopQVotes):
+    """The question of a unit's near votes for the texts of each model.
+
+    Attributes:
+        model: The model that wrote each text, from 0.
+        models: How many models there are.
+    """
+
+    model: np.ndarray
+    models: int = Field(ge=1)
+
+    def blocks(self, held: PrivateSamples) -> Iterator[Block]:
+        """Implement Question."""
+        near, writer = (
+            Ballot({"near": self.ballot.parts["near"]}, self.ballot.settings),
+            np.eye(self.models)[self.model],
+        )
+        for block in joint_ballots(held, self.candidates, near):
+            yield Block(block.unit, block.rows @ writer)  # exact: votes are multiples of one power of two
+
+
 def noised_votes(
-    query: Query, samples: PrivateSamples, candidates: Candidates, wasp: Wasp, ledger: Ledger, key: NoiseKey
+    query: Query, federation: Federation, candidates: Candidates, wasp: Wasp, ledger: Ledger
 ) -> tuple[Scores, Ledger]:
     """Release a round's near and far votes (Algorithm 1, lines 7-8); also return the charged ledger."""
-    tally = noised_tally(query, top_q_ballot(len(candidates.label), wasp), candidates, samples, ledger, key)
+    vote = TopQVotes(wasp=wasp, embeddings=candidates.embeddings, label=candidates.label)
+    tally = noised_tally(query, vote, federation, ledger)
     return np.stack([tally.scores[part] for part in wasp.parts]), tally.ledger
 
 
 def noised_model_sums(
     query: Query,
-    samples: PrivateSamples,
+    federation: Federation,
     candidates: Candidates,
     model: Int[np.ndarray, " candidate"],
     wasp: Wasp,
     ledger: Ledger,
-    key: NoiseKey,
 ) -> NoisySum:
     """Release the near votes of each model, summed by the units themselves, with the charged ledger."""
-    ballot, writer = top_q_ballot(len(model), wasp), np.eye(query.dim)[model]
-
-    def sums(held: PrivateSamples) -> Iterator[Block]:
-        near = Ballot({"near": ballot.parts["near"]}, ballot.settings)
-        for block in joint_ballots(held, candidates, near):
-            yield Block(block.unit, block.rows @ writer)  # exact: votes are multiples of one power of two
-
-    asked = query.about(digest(candidates.embeddings, candidates.label, model), ballot.settings)
-    return release_noisy_sum(asked, sums, samples, ledger, key)
+    question = ModelSums(
+        wasp=wasp, embeddings=candidates.embeddings, label=candidates.label, model=model, models=query.dim
+    )
+    asked = query.about(digest(candidates.embeddings, candidates.label, model), question.ballot.settings)
+    return federation.summed(asked, question, ledger)
 
 
 def plain_votes(samples: PrivateSamples, candidates: Candidates, wasp: Wasp) -> Scores:

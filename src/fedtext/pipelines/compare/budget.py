@@ -18,11 +18,12 @@ from typing import NamedTuple
 from fedtext.params.compare import Entry
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare.children import ChildRun, merged, start
+from fedtext.privacy.data_set_budget import DataSetBudget
 from fedtext.privacy.history import History, release_history
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.spending import Rules, Spent, TotalExceeded, not_yet_made
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.account import DataSetBudget, active_registry
+from fedtext.wiring.account import active_registry
 from fedtext.wiring.own_run import RunParameters
 
 TELL_UNITS = frozenset({"corpus", "partition", "chunking", "models", "evaluation"})  # groups of parameters

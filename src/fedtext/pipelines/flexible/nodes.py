@@ -23,6 +23,7 @@ from fedtext.algorithms.flexible.profile import code_request
 from fedtext.corpora.records import SILO_COLUMN, SYNTHETIC_COLUMNS
 from fedtext.embedding.nonempty import encode_nonempty
 from fedtext.federation.communication import Exchange
+from fedtext.federation.federation import Simulated
 from fedtext.federation.private_samples import PrivateSamples, class_index, label_codes
 from fedtext.federation.silos import STRONG, of_kind, parties_of, silo_name, silo_partition
 from fedtext.federation.units import unit_codes
@@ -168,7 +169,7 @@ def count_codes(
     if not flexible.noise:
         return unprotected.plain_profile(samples, flexible), unprotected.record_unprotected_read(plan.PROFILE, ledger)
     query = plan.profile_query(flexible, ledger.declaration)
-    counted, charged = profile.noised_profile(query, samples, flexible, ledger, private_noise_key)
+    counted, charged = profile.noised_profile(query, Simulated(samples, private_noise_key), flexible, ledger)
     return counted, charged
 
 
@@ -272,7 +273,7 @@ def cast_votes(
     if not flexible.noise:
         weak = unprotected.of_silos(samples, query.parties or ())
         return unprotected.plain_votes(weak, voted, flexible), unprotected.record_unprotected_read(plan.VOTES, ledger)
-    return selection.noised_votes(query, samples, voted, flexible, ledger, private_noise_key)
+    return selection.noised_votes(query, Simulated(samples, private_noise_key), voted, flexible, ledger)
 
 
 def release_code_means(
@@ -292,7 +293,7 @@ def release_code_means(
     if not flexible.noise:
         weak = unprotected.of_silos(samples, query.parties or ())
         return unprotected.plain_means(weak, flexible), unprotected.record_unprotected_read(plan.MEANS, ledger)
-    return noised_class_means(query, samples, flexible.labels, ledger, private_noise_key)
+    return noised_class_means(query, Simulated(samples, private_noise_key), flexible.labels, ledger)
 
 
 def keep_by_votes(

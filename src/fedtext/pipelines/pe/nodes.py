@@ -21,6 +21,7 @@ from fedtext.algorithms.pe.plan import planned_ledger, planned_query
 from fedtext.embedding.nonempty import encode_nonempty
 from fedtext.evaluation.rounds import Rounds
 from fedtext.federation.communication import Exchange
+from fedtext.federation.federation import Simulated
 from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples, class_index, label_codes
 from fedtext.federation.units import Population
@@ -114,7 +115,8 @@ def count_votes(
     samples = PrivateSamples.protected_by(ledger, private_embeddings, private_enrolment, evolution.labels)
     query = planned_query(evolution, ledger.declaration, ledger.population, state["round"] + 1)
     labels = class_index(label_codes(nullable(candidates["label"])), evolution.labels)
-    return noised_histogram(query, samples, voted_embeddings, labels, evolution, ledger, private_noise_key)
+    federation = Simulated(samples, private_noise_key)
+    return noised_histogram(query, federation, voted_embeddings, labels, evolution, ledger)
 
 
 def select_survivors(

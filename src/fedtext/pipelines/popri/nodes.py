@@ -37,6 +37,7 @@ from fedtext.embedding.nonempty import encode_nonempty, nonempty_mask
 from fedtext.evaluation.distribution import frechet_distance
 from fedtext.evaluation.rounds import Rounds
 from fedtext.federation.communication import Exchange
+from fedtext.federation.federation import Simulated
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.units import Population
 from fedtext.generation import few_shot
@@ -107,7 +108,7 @@ def release_mean_features(
     samples = PrivateSamples.protected_by(ledger, described, private_enrolment, popri.labels)
     width = embeddings.shape[1]
     query = planned_query(popri, ledger.declaration, ledger.population, embedding_dim=width, round_number=0)
-    return release_private_mean(query, samples, popri, ledger, private_noise_key)
+    return release_private_mean(query, Simulated(samples, private_noise_key), popri, ledger)
 
 
 def match_public_samples(
@@ -217,7 +218,8 @@ def score_candidates(
     width, t = candidate_embeddings.shape[1], state["round"] + 1
     query = planned_query(popri, ledger.declaration, ledger.population, embedding_dim=width, round_number=t)
     labels = label_index(nullable(candidates["label"]), popri)
-    return score_by_ballots(query, samples, candidate_embeddings, labels, popri, ledger, private_noise_key)
+    federation = Simulated(samples, private_noise_key)
+    return score_by_ballots(query, federation, candidate_embeddings, labels, popri, ledger)
 
 
 def score_by_release(

@@ -25,6 +25,7 @@ from fedtext.corpora.records import SYNTHETIC_COLUMNS
 from fedtext.embedding.nonempty import encode_nonempty, nonempty_mask
 from fedtext.evaluation.rounds import Rounds
 from fedtext.federation.communication import Exchange
+from fedtext.federation.federation import Simulated
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.units import Population
 from fedtext.models.encoder import Encoder
@@ -76,7 +77,7 @@ def release_class_means(
     samples = PrivateSamples.protected_by(ledger, private_embeddings, private_enrolment, wasp.labels)
     dim = private_embeddings["features"].shape[1]
     query = plan.class_means_query(wasp, ledger.declaration, ledger.population, dim)
-    return noised_class_means(query, samples, wasp.labels, ledger, private_noise_key)
+    return noised_class_means(query, Simulated(samples, private_noise_key), wasp.labels, ledger)
 
 
 def cast_votes(
@@ -93,7 +94,7 @@ def cast_votes(
     samples = PrivateSamples.protected_by(ledger, private_embeddings, private_enrolment, wasp.labels)
     voted = judging.candidates_of(candidate_embeddings, judging.label_index(candidates, wasp))
     query = plan.votes_query(wasp, ledger.declaration, ledger.population, state["round"] + 1)
-    return judging.noised_votes(query, samples, voted, wasp, ledger, private_noise_key)
+    return judging.noised_votes(query, Simulated(samples, private_noise_key), voted, wasp, ledger)
 
 
 def sum_votes_by_model(
@@ -112,7 +113,8 @@ def sum_votes_by_model(
     names, number = sorted(state["weights"]), state["round"] + 1
     query = plan.model_sums_query(wasp, ledger.declaration, ledger.population, number, len(names))
     model = judging.model_index(candidates, names)
-    total, charged = judging.noised_model_sums(query, samples, voted, model, wasp, ledger, private_noise_key)
+    federation = Simulated(samples, private_noise_key)
+    total, charged = judging.noised_model_sums(query, federation, voted, model, wasp, ledger)
     return total, charged
 
 

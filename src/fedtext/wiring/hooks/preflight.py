@@ -21,12 +21,13 @@ from kedro.pipeline.node import Node
 
 from fedtext.params.generation import NAME, TEXT, TOPIC
 from fedtext.privacy.budget_guard import current
+from fedtext.privacy.data_set_budget import NodeBudgetGuard
 from fedtext.privacy.tags import Tag
 from fedtext.system.errors import FedtextError, InputError, MissingFileError, UnreadableFileError, did_you_mean
 from fedtext.system.file_limit import validate_file_size_limit
 from fedtext.system.mounts import mount_of
 from fedtext.system.refusal import RunRefusedError, one_or_all, unknown_parameter
-from fedtext.wiring.account import NodeBudgetGuard, check_history
+from fedtext.wiring.account import check_history
 from fedtext.wiring.conf_files import value_at
 from fedtext.wiring.config import (
     ProjectConfigLoader,

@@ -23,6 +23,7 @@ from fedtext.federation.units import Block
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.accounting import epsilon
 from fedtext.privacy.budget_guard import current, guarding
+from fedtext.privacy.data_set_budget import DataSetBudget
 from fedtext.privacy.history import HISTORY_ROOT, History, release_history
 from fedtext.privacy.ledger import Ledger, Release, open_ledger
 from fedtext.privacy.noise import new_noise_key
@@ -30,7 +31,6 @@ from fedtext.privacy.parties import Party
 from fedtext.privacy.plan import planned_multiplier
 from fedtext.privacy.registry import Registry
 from fedtext.privacy.spending import Rules, TotalExceeded, total_epsilon
-from fedtext.wiring.account import DataSetBudget
 from tests.parameters import conf_base
 from tests.refusals import refuses
 

@@ -1,0 +1,123 @@
+"""What a silo holds: its table's passages, and their embeddings, which are made once and kept on its own disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float32, Int64
+
+from fedtext.corpora.records import sample_records
+from fedtext.corpora.table import read_table, validate_texts
+from fedtext.evaluation.units import unit_of
+from fedtext.federation.private_samples import PrivateSamples, class_index, label_codes
+from fedtext.federation.question import Question
+from fedtext.federation.units import unit_codes
+from fedtext.models.language_model import Tokenizer
+from fedtext.params.corpus import Corpus
+from fedtext.privacy.spending import Rules
+from fedtext.silo.settings import Silo
+from fedtext.system.errors import InputError
+from fedtext.system.folders import own_file
+from fedtext.system.missing import nullable
+
+KEPT = "embeddings-{digest}.safetensors"
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """A silo's passages.
+
+    Attributes:
+        records: The rows of its table.
+        samples: The passages that they are cut into.
+        embeddings: The passages' embeddings.
+        unit: The protected unit of each passage.
+        holder: The silo's own code.
+    """
+
+    records: pd.DataFrame
+    samples: pd.DataFrame
+    embeddings: Float32[np.ndarray, "sample dim"]
+    unit: Int64[np.ndarray, " sample"]
+    holder: int
+
+    def asked(self, question: Question) -> PrivateSamples:
+        """Return the passages as the question looks at them."""
+        seen = question.seen(self.samples["text"].tolist(), self.embeddings)
+        label = class_index(label_codes(nullable(self.samples["label"])), question.classes)
+        holder = np.full(len(self.unit), self.holder, dtype=np.int64)
+        return PrivateSamples(seen, self.unit, label, np.unique(self.unit), holder)
+
+
+def read_holdings(silo: Silo, beside: Path, folder: Path) -> Holdings:
+    """Return what the silo holds; embeddings that are kept in `folder` are not made again.
+
+    Raises:
+        ValueError: the table is not of the form, or more units hold text than are declared: told here alone.
+    """
+    corpus = silo.table.corpus(beside)
+    records = read_table(corpus)
+    validate_texts(records, str(corpus.path), corpus.text_column)
+    samples = sample_records(records, Tokenizer(silo.models.tokenizer).load(), silo.chunking)
+    unit = unit_of(samples, silo.protection.unit)
+    if len(np.unique(unit)) > silo.protection.population:
+        raise InputError(
+            f"protection.population is {silo.protection.population}, and more {silo.protection.unit}s hold text: "
+            "declare as many as there are, silent ones included",
+            code="silo-population-too-small",
+            parameter="protection.population",
+            value=silo.protection.population,
+        )
+    kept = folder / KEPT.format(digest=_digest(samples, silo))
+    (holder,) = unit_codes([silo.name]).tolist()
+    return Holdings(records, samples, _embeddings(samples, silo, kept), unit, holder)
+
+
+def fingerprint(silo: Silo, beside: Path) -> tuple[object, ...]:
+    """Return what tells a table from a later one at the same place, without reading it."""
+    corpus: Corpus = silo.table.corpus(beside)
+    place = Path(str(corpus.path))
+    return tuple((str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in _files(place))
+
+
+def unit_rules(silo: Silo) -> Rules:
+    """Return how the silo tells its units apart: other rules may mean other people."""
+    table = silo.table.model_dump(mode="json", exclude={"path"})
+    spans = [silo.chunking.model_dump(mode="json"), silo.models.tokenizer]
+    return Rules(split=_short(table), spans=_short(spans))
+
+
+def _files(place: Path) -> Iterator[Path]:
+    yield from sorted(place.iterdir()) if place.is_dir() else [place]
+
+
+def _embeddings(samples: pd.DataFrame, silo: Silo, kept: Path) -> Float32[np.ndarray, "sample dim"]:
+    from safetensors.numpy import load_file, save_file
+
+    if not kept.exists():
+        from fedtext.models.encoder import load_encoder
+
+        encoder = load_encoder(silo.models.encoder)
+        embedded = encoder.encode(samples["text"].tolist(), label="own text", undirected_as_zeros=True)
+        for old in kept.parent.glob(KEPT.format(digest="*")):
+            old.unlink()
+        with own_file(kept) as temporary:
+            save_file({"features": embedded}, temporary)
+    return np.asarray(load_file(kept)["features"])
+
+
+def _digest(samples: pd.DataFrame, silo: Silo) -> str:
+    state = hashlib.sha256(silo.models.encoder.encode())
+    for text in samples["text"]:
+        state.update(hashlib.sha256(text.encode()).digest())
+    return state.hexdigest()[:16]
+
+
+def _short(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]

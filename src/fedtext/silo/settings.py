@@ -1,0 +1,148 @@
+"""What the person at a silo declares in one file: whom it protects, at which price, and where its text is.
+
+Nothing that a server says changes any of it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import Field, ValidationError
+
+from fedtext.federation.inquiry import Card, Name
+from fedtext.params import Parameters
+from fedtext.params.corpus import Chunking, ClientIds, Corpus
+from fedtext.params.privacy import Adjacency, Privacy, Unit
+from fedtext.privacy.parties import Party
+from fedtext.system.errors import InputError, MissingFileError
+from fedtext.system.refusal import faults_of, parameters_refusal
+
+FILE = "silo.yml"
+
+
+class Table(Parameters):
+    """The table of the silo's text, and its columns (`fedtext.params.corpus.Corpus`)."""
+
+    path: str
+    text_column: str
+    client_column: str | None
+    client_ids: ClientIds
+    label_column: str
+    code_columns: tuple[str, ...]
+    date_column: str
+
+    def corpus(self, beside: Path) -> Corpus:
+        """Return it as the corpus that `fedtext.corpora.table` reads; a relative path starts at `beside`."""
+        path = str(beside / Path(self.path).expanduser())
+        named = self.model_dump(exclude={"path"})
+        return Corpus.model_construct(source="table", path=path, public_path=None, silo_column=NO_COLUMN, **named)
+
+
+NO_COLUMN = "\0"  # all rows are this silo's
+
+
+class Protection(Parameters):
+    """Whom the silo protects, and what all releases of its text together may cost."""
+
+    unit: Unit
+    population: int = Field(ge=1)
+    adjacency: Adjacency
+    epsilon: float = Field(gt=0)
+    delta: float = Field(gt=0, lt=1)
+
+
+class Models(Parameters):
+    """The public models that read the text: the encoder, and the tokenizer that cuts it."""
+
+    encoder: str
+    tokenizer: str
+
+
+class Link(Parameters):
+    """The way to the server's SuperLink.
+
+    Without `root_certificates` the connection is not encrypted, and without `private_key` the silo is not
+    authenticated: for a rehearsal on one machine alone.
+    """
+
+    superlink: str
+    root_certificates: str | None
+    private_key: str | None
+
+
+class Silo(Parameters):
+    """One silo."""
+
+    name: Name
+    table: Table
+    protection: Protection
+    chunking: Chunking
+    models: Models
+    link: Link
+    folder: str
+
+    @property
+    def card(self) -> Card:
+        """What the silo says of itself."""
+        own = self.protection.model_dump()
+        return Card(name=self.name, encoder=self.models.encoder, **own)
+
+    @property
+    def party(self) -> Party:
+        """The silo as a party of its own ledger."""
+        return Party(
+            name=self.name, kind="silo", population=self.protection.population, epsilon=self.protection.epsilon
+        )
+
+    @property
+    def privacy(self) -> Privacy:
+        """The silo's own declaration: it adds all of its noise by itself, and everybody answers."""
+        own = self.protection
+        return Privacy(
+            unit=own.unit,
+            adjacency=own.adjacency,
+            epsilon=own.epsilon,
+            delta=own.delta,
+            sampling="full",
+            clients_per_round=None,
+            calibration="exact",
+            noise_multiplier=None,
+            aggregation="local",
+            honest_fraction=1.0,
+            noise_seed=None,
+            population=None,
+            enrolment=None,
+            holders=None,
+            total_epsilon=own.epsilon,
+        )
+
+
+def read_settings(file: Path) -> Silo:
+    """Return the silo that a file declares.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        RunRefusedError: it has faults; each is named.
+    """
+    if not file.is_file():
+        raise MissingFileError(
+            f"{file} is not a file: write one by `fedtext-silo init`, or name yours by --settings",
+            code="missing-silo-file",
+            value=str(file),
+        )
+    try:
+        declared: Any = yaml.safe_load(file.read_text("utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError):
+        declared = None
+    if not isinstance(declared, dict):
+        raise InputError(
+            f"{file} is no YAML file of names and values: correct it, or write a new one by `fedtext-silo init`",
+            code="unreadable-silo-file",
+            value=str(file),
+        )
+    try:
+        return Silo.model_validate(declared)
+    except ValidationError as error:
+        raise parameters_refusal(faults_of(error, str(file), declared)) from None
