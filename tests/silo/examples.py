@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
 
 from fedtext.algorithms.flexible.profile import Profile
 from fedtext.algorithms.flexible.selection import NearestVotes
@@ -14,7 +17,10 @@ from fedtext.params.flexible import Flexible
 from fedtext.params.pe import Pe
 from fedtext.params.popri import Popri
 from fedtext.params.wasp import Wasp
+from fedtext.silo.desk import Desk
+from fedtext.silo.settings import Silo
 from fedtext.voting.class_means import ClassMeans
+from fedtext.wiring.conf_files import deep_merge
 from tests.parameters import conf_base
 
 CODES = ("a", "b")
@@ -45,3 +51,52 @@ def every_question(dim: int = DIM) -> list[Question]:
         Profile(labels=CODES),
         NearestVotes(flexible=flexible, **vote),
     ]
+
+
+NAMES = ("north", "south", "west")
+PEOPLE = 8  # of a silo, two or three records each
+
+
+def table(name: str) -> pd.DataFrame:
+    """A silo's records: text, who it is about, and its class."""
+    rng = np.random.default_rng(NAMES.index(name))
+    rows = [
+        (f"{name} {person}", f"{rng.choice(SUBJECTS)} of {name} {rng.choice(DEEDS)} number {person} {turn} times", code)
+        for person in range(PEOPLE)
+        for turn, code in enumerate(rng.choice([*CODES, "other"], 2 + person % 2))
+    ]
+    return pd.DataFrame(rows, columns=["client_id", "text", "label"])
+
+
+SUBJECTS = ["the night nurse", "a patient", "the new doctor", "somebody", "the whole ward"]
+DEEDS = ["asks for the report", "writes a long letter about tea", "looks for the lost key", "repairs the old lamp"]
+
+
+def silo(name: str, **changes: Any) -> Silo:
+    declared: dict[str, Any] = {
+        "name": name,
+        "table": {
+            "path": f"{name}.csv", "text_column": "text", "client_column": "client_id", "client_ids": "exact",
+            "label_column": "label", "code_columns": [], "date_column": "date",
+        },
+        "protection": {
+            "unit": "client", "population": 10, "adjacency": "zero_out", "epsilon": 4.0, "delta": 1e-5,
+        },
+        "chunking": {"length": 64, "min_tokens": 4, "first_only": False},
+        "models": {"encoder": "offline", "tokenizer": "bundled:generator"},
+        "link": {"superlink": "127.0.0.1:8000", "root_certificates": None, "private_key": None},
+        "folder": f"{name}-own",
+    }  # fmt: skip
+    return Silo.model_validate(deep_merge(declared, changes))
+
+
+class InProcess:
+    """A transport without a network: it hands each message to the very desks that a silo's process has."""
+
+    def __init__(self, *desks: Desk) -> None:
+        self.desks = desks
+        self.asked = 0
+
+    def ask(self, message: bytes, wanted: int) -> list[bytes]:
+        self.asked += 1
+        return [desk.reply(message) for desk in self.desks]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Shaped
 from pydantic import Field, ValidationError
 
 from fedtext.federation.packed import Packed, pack, unpack
@@ -124,10 +124,10 @@ class Refusal(Parameters):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a silo answers: the sum over its units in grid points, with its own noise."""
+    """What a silo answers: the sum over its units in grid points, with its own noise; the server judges it."""
 
     silo: str
-    sum: Int64[np.ndarray, " dim"]
+    sum: Shaped[np.ndarray, ...]
 
 
 Reply = Answer | Refusal | Card

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float32, Int64
 
+from fedtext.corpora.clients import folded
 from fedtext.corpora.records import sample_records
 from fedtext.corpora.table import read_table, validate_texts
 from fedtext.evaluation.units import unit_of
@@ -39,6 +40,7 @@ class Holdings:
         embeddings: The passages' embeddings.
         unit: The protected unit of each passage.
         holder: The silo's own code.
+        named: Whether a column says whom a row is about.
     """
 
     records: pd.DataFrame
@@ -46,6 +48,12 @@ class Holdings:
     embeddings: Float32[np.ndarray, "sample dim"]
     unit: Int64[np.ndarray, " sample"]
     holder: int
+    named: bool
+
+    @property
+    def people(self) -> set[str]:
+        """The ids by which the people are known in other folders too, as they look; none without a column of them."""
+        return set(map(folded, self.records["client_id"].astype(str))) if self.named else set()
 
     def asked(self, question: Question) -> PrivateSamples:
         """Return the passages as the question looks at them."""
@@ -76,7 +84,8 @@ def read_holdings(silo: Silo, beside: Path, folder: Path) -> Holdings:
         )
     kept = folder / KEPT.format(digest=_digest(samples, silo))
     (holder,) = unit_codes([silo.name]).tolist()
-    return Holdings(records, samples, _embeddings(samples, silo, kept), unit, holder)
+    named = silo.table.client_column is not None
+    return Holdings(records, samples, _embeddings(samples, silo, kept), unit, holder, named)
 
 
 def fingerprint(silo: Silo, beside: Path) -> tuple[object, ...]:

@@ -37,10 +37,7 @@ class Table(Parameters):
         """Return it as the corpus that `fedtext.corpora.table` reads; a relative path starts at `beside`."""
         path = str(beside / Path(self.path).expanduser())
         named = self.model_dump(exclude={"path"})
-        return Corpus.model_construct(source="table", path=path, public_path=None, silo_column=NO_COLUMN, **named)
-
-
-NO_COLUMN = "\0"  # all rows are this silo's
+        return Corpus.model_construct(source="table", path=path, public_path=None, silo_column="silo", **named)
 
 
 class Protection(Parameters):

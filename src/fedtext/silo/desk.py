@@ -1,0 +1,186 @@
+"""A silo's desk: every message from a server comes here, and what it returns is all that leaves.
+
+The silo computes the sum over its own units, adds all of its noise by its own key, prices the public query by itself
+and charges its own ledger. It trusts the server with nothing: neither with the price nor with the question.
+
+A question that it does not know, or that its budget does not pay, gets a refusal in a sentence. So does one that fails:
+the sentence then says no more than that, for an error may quote text. What failed stands in the silo's own log.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+from pathlib import Path
+from typing import NamedTuple
+
+from fedtext.federation.inquiry import INQUIRY, WHO, Answer, Inquiry, Refusal, Reply, packed_reply, read_inquiry
+from fedtext.federation.mechanism import planned_release
+from fedtext.federation.packed import unpack
+from fedtext.federation.query import Query
+from fedtext.federation.question import kind_of
+from fedtext.federation.secure_sum import release_grid_sum
+from fedtext.privacy.budget_guard import guarding
+from fedtext.privacy.data_set_budget import DataSetBudget
+from fedtext.privacy.history import History
+from fedtext.privacy.ledger import BudgetExceeded, Ledger
+from fedtext.privacy.noise import NoiseKey, new_noise_key
+from fedtext.privacy.registry import Registry
+from fedtext.privacy.spending import total_epsilon
+from fedtext.silo.holdings import Holdings, fingerprint, read_holdings, unit_rules
+from fedtext.silo.journal import Entry, Outcome, add_entry
+from fedtext.silo.known import QUESTIONS
+from fedtext.silo.settings import Silo
+from fedtext.system.errors import FedtextError, InputError
+from fedtext.system.folders import make_own_folder, own_file
+from fedtext.system.refusal import RunRefusedError
+
+LOG = logging.getLogger(__name__)
+KEY = "private_noise_key.json"
+NOT_ASKED, FAILED, BUDGET = "silo-not-asked", "silo-failed", "silo-budget"
+OF_OTHER_DATA = "released-of-other-data"
+
+
+class _Replied(NamedTuple):
+    reply: Reply
+    outcome: Outcome
+    epsilon: float | None = None
+
+
+class Desk:
+    """Answers a server's messages.
+
+    Args:
+        silo: What the person here declares.
+        beside: The folder of their settings, at which relative paths start.
+        key: The silo's noise key; by default its own, made by the operating system once and kept in its folder.
+    """
+
+    def __init__(self, silo: Silo, beside: Path, key: NoiseKey | None = None) -> None:
+        self.silo, self._beside = silo, beside
+        self.folder = beside / Path(silo.folder).expanduser()
+        make_own_folder(self.folder)
+        self._key = key or _own_key(self.folder)
+        self._ledger = ledger_of(silo)
+        self._held: tuple[tuple[object, ...], Holdings] | None = None
+        self.budget = budget_of(silo, self.folder)
+
+    def holdings(self) -> Holdings:
+        """Return what the silo holds, read again if its table has changed."""
+        now = fingerprint(self.silo, self._beside)
+        if self._held is None or self._held[0] != now:
+            found = read_holdings(self.silo, self._beside, self.folder)
+            self.budget.history.register_units(found.people, found.records["text"])
+            self._held = now, found
+        return self._held[1]
+
+    def reply(self, message: bytes) -> bytes:
+        """Return the reply to one message, whatever it is."""
+        return packed_reply(self._reply(message))
+
+    def _reply(self, message: bytes) -> Reply:
+        try:
+            packed = unpack(message)
+            if packed.kind == WHO:
+                return self.silo.card
+            if packed.kind != INQUIRY:
+                raise InputError(
+                    f"a message of the kind {packed.kind[:100]!r} is no inquiry: install the same version of fedtext "
+                    "at both ends",
+                    code="no-inquiry",
+                )
+            inquiry = read_inquiry(packed, QUESTIONS)
+        except InputError as error:  # of public values alone
+            self._note(None, "refused", sentence=str(error))
+            return Refusal(silo=self.silo.name, code=error.code, sentence=str(error))
+        replied = self._judged(inquiry)
+        sentence = replied.reply.sentence if isinstance(replied.reply, Refusal) else ""
+        self._note(inquiry, replied.outcome, replied.epsilon, sentence)
+        return replied.reply
+
+    def _judged(self, inquiry: Inquiry) -> _Replied:
+        """Return the answer, or a refusal that tells no private value."""
+        parties = inquiry.query.parties
+        if parties is not None and self.silo.name not in parties:
+            return self._refused(NOT_ASKED, "this question is for other silos")
+        query = inquiry.query.of_silo(self.silo.name)
+        try:
+            release = planned_release(query, self._ledger.declaration, self._ledger.population)
+            priced = self._ledger.model_copy(update={"releases": (release,)}).spent()
+        except FedtextError as error:
+            return self._refused(error.code, str(error))
+        try:
+            return self._answered(query, inquiry, priced)
+        except BudgetExceeded as error:
+            LOG.info("%s", error)
+            return self._refused(BUDGET, self._overdrawn(query, priced), priced)
+        except Exception as error:
+            if isinstance(error, RunRefusedError) and error.code == OF_OTHER_DATA:
+                return self._refused(error.code, str(error), priced)
+            LOG.exception("%s was not answered", query.name)
+            why = "something failed while it answered; what, stands in its own log alone"  # it may quote text
+            return self._refused(FAILED, why, outcome="failed")
+
+    def _answered(self, query: Query, inquiry: Inquiry, priced: float) -> _Replied:
+        known = len(self.budget.history.entries())
+        samples = self.holdings().asked(inquiry.question)
+        with guarding(self.budget.guard_of(kind_of(type(inquiry.question)), releases=True)):
+            found = release_grid_sum(query, inquiry.question.blocks, samples, self._ledger, self._key)
+        again = len(self.budget.history.entries()) == known
+        return _Replied(Answer(self.silo.name, found.sum), "repeated" if again else "answered", priced)
+
+    def _overdrawn(self, query: Query, priced: float) -> str:
+        own, spent = self.silo.protection, self.spent()
+        return (
+            f"'{query.name}' costs epsilon {priced:.4g} by its own account, {spent:.4g} is spent, and all releases "
+            f"together may cost {own.epsilon:.4g} at delta {own.delta:.4g}: ask with more noise or fewer questions, or "
+            "have the people behind the text agree to more"
+        )
+
+    def spent(self) -> float:
+        """Return epsilon of all releases of the silo's text so far."""
+        history = self.budget.history.entries()
+        return total_epsilon(history, self._ledger, self.budget.rules) if history else 0.0
+
+    def _refused(
+        self, code: str, sentence: str, epsilon: float | None = None, outcome: Outcome = "refused"
+    ) -> _Replied:
+        return _Replied(Refusal(silo=self.silo.name, code=code, sentence=sentence), outcome, epsilon)
+
+    def _note(
+        self, inquiry: Inquiry | None, outcome: Outcome, epsilon: float | None = None, sentence: str = ""
+    ) -> None:
+        query = inquiry.query if inquiry else None
+        entry = Entry(
+            when=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            question=kind_of(type(inquiry.question)) if inquiry else "",
+            name=query.name if query else "",
+            round=query.round if query else 0,
+            numbers=query.dim if query else 0,
+            noise_multiplier=query.noise_multiplier if query else 0.0,
+            epsilon=epsilon,
+            outcome=outcome,
+            sentence=sentence,
+        )
+        add_entry(self.folder, entry)
+
+
+def ledger_of(silo: Silo) -> Ledger:
+    """Return the silo's own ledger before its first release: it is the only party."""
+    own = silo.protection
+    return Ledger(declaration=silo.privacy.of_a_run(), population=own.population, parties=(silo.party,))
+
+
+def budget_of(silo: Silo, folder: Path) -> DataSetBudget:
+    """Return the silo's own budget: the releases that it made, and what all of them may cost."""
+    history = History(folder, registry=Registry())
+    return DataSetBudget(history, public=False, total=silo.protection.epsilon, rules=unit_rules(silo))
+
+
+def _own_key(folder: Path) -> NoiseKey:
+    """Return the silo's secret, made once."""
+    file = folder / KEY
+    if not file.exists():
+        with own_file(file) as temporary:
+            temporary.write_text(new_noise_key().model_dump_json(), "utf-8")
+    return NoiseKey.model_validate_json(file.read_text("utf-8"))

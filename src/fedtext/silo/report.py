@@ -1,0 +1,37 @@
+"""One page for the person at a silo: what was asked, what was answered, and what it cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fedtext.privacy.spending import total_epsilon
+from fedtext.silo.desk import budget_of, ledger_of
+from fedtext.silo.journal import Entry, entries
+from fedtext.silo.settings import Silo
+
+HEAD = "| when (UTC) | question | round | numbers | epsilon alone | reply |\n|---|---|---:|---:|---:|---|\n"
+
+
+def page(silo: Silo, folder: Path) -> str:
+    """Return the page; the table is not read for it."""
+    own, noted = silo.protection, entries(folder)
+    budget = budget_of(silo, folder)
+    history = budget.history.entries()
+    spent = total_epsilon(history, ledger_of(silo), budget.rules) if history else 0.0
+    answered = [one for one in noted if one.outcome in ("answered", "repeated")]
+    return (
+        f"# Silo {silo.name}\n\n"
+        f"{spent:.4g} of epsilon {own.epsilon:.4g} is spent, at delta {own.delta:.4g}: it protects each of "
+        f"{own.population:,} {own.unit}s, with all that the table holds of it.\n"
+        f"{len(noted)} questions came, {len(answered)} were answered. What left each time are sums of whole numbers "
+        "with this silo's own noise in them, and no text.\n\n" + (HEAD + "".join(map(_row, noted)) if noted else "")
+    )
+
+
+def _row(entry: Entry) -> str:
+    price = "" if entry.epsilon is None else f"{entry.epsilon:.3g}"
+    reply = f"{entry.outcome}: {entry.sentence}" if entry.sentence else entry.outcome
+    if entry.outcome == "repeated":
+        reply = "the same as before, at no cost"
+    words = [entry.when, entry.name or "unreadable", str(entry.round), f"{entry.numbers:,}", price, reply]
+    return "| " + " | ".join(word.replace("|", "/").replace("\n", " ") for word in words) + " |\n"

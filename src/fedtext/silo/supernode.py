@@ -1,0 +1,151 @@
+"""A silo as a node of Flower's: it fetches messages from a SuperLink, and answers them at its own desk.
+
+It speaks the Fleet API of flwr 1.42 as a SuperNode does. A stock SuperNode runs whatever app the server sends with a
+run, with the rights of its own process: it could read the table. Here the app of a run is never fetched. All that runs
+is what is installed, and the answer is one process's, which starts no other.
+
+Nothing here is imported without Flower (constraints-flower.txt), which has an environment of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fedtext.silo.settings import Link
+from fedtext.system.errors import InputError, MissingFileError
+
+LOG = logging.getLogger(__name__)
+VERSION = "1.42.0"
+RECORD, FIELD = "fedtext", "message"  # where a message's bytes lie in Flower's message
+PAUSE = 1.0  # seconds between two looks for a message
+Handler = Callable[[bytes], bytes]
+
+
+def serve(link: Link, beside: Path, handle: Handler, stopped: Callable[[], bool] = lambda: False) -> None:
+    """Answer messages until the process is ended.
+
+    Raises:
+        ValueError: another version of Flower is installed, or none; or the key is not of the right kind.
+        OSError: a file of the connection is missing.
+    """
+    _validate_version()
+    with _connected(link, beside) as (node, receive, send, pull, push, confirm):
+        LOG.info("connected to %s as node %s", link.superlink, node)
+        while not stopped():
+            if (received := receive()) is None:
+                time.sleep(PAUSE)
+                continue
+            envelope, tree = received
+            _send(_reply_to(_whole(envelope, tree, pull, confirm), handle), send, push)
+
+
+@contextmanager
+def _connected(link: Link, beside: Path) -> Iterator[tuple[Any, ...]]:
+    os.environ["FLWR_TELEMETRY_ENABLED"] = "0"
+    from flwr.supernode.fleet_http_connection import http_request_response
+
+    certificates = None if link.root_certificates is None else _file(link.root_certificates, beside).read_bytes()
+    with http_request_response(
+        link.superlink,
+        insecure=certificates is None,
+        root_certificates=certificates,
+        authentication_keys=None if link.private_key is None else _keys(_file(link.private_key, beside)),
+    ) as (node, receive, send, _get_run, _get_app, pull, push, confirm):
+        yield node, receive, send, pull, push, confirm
+
+
+def _whole(envelope: Any, tree: Any, pull: Any, confirm: Any) -> Any:
+    """Return the message with its content, which travels apart from it."""
+    from flwr.app import Message
+    from flwr.supercore.inflatable.inflatable_utils import pull_and_inflate_object_from_tree
+
+    run = envelope.metadata.run_id
+    message = pull_and_inflate_object_from_tree(
+        tree, lambda name: pull(run, name), lambda name: confirm(run, name), return_type=Message
+    )
+    message.metadata.__dict__["_message_id"] = tree.object_id  # what travels does not hold its own digest
+    return message
+
+
+def _reply_to(message: Any, handle: Handler) -> Any:
+    from flwr.app import ConfigRecord, Message, RecordDict
+
+    try:
+        told = message.content.config_records[RECORD][FIELD]
+    except (KeyError, AttributeError):
+        told = b""
+    reply = handle(told if isinstance(told, bytes) else b"")
+    return Message(RecordDict({RECORD: ConfigRecord({FIELD: reply})}), reply_to=message)
+
+
+def _send(reply: Any, send: Any, push: Any) -> None:
+    from flwr.supercore.inflatable.inflatable_object import (
+        get_all_nested_objects,
+        get_object_tree,
+        no_object_id_recompute,
+    )
+    from flwr.supercore.run import RunNotRunningException
+
+    run = reply.metadata.run_id
+    reply.metadata.__dict__["_message_id"] = reply.object_id
+    try:
+        with no_object_id_recompute():
+            wanted, session = send(reply, get_object_tree(reply), 0.0)
+            for name, part in get_all_nested_objects(reply).items():
+                if name in wanted:
+                    push(run, session, name, part.deflate())
+    except RunNotRunningException:
+        LOG.info("the server has ended run %s and takes no answer; asked again, the same is sent", run)
+
+
+def _keys(file: Path) -> tuple[Any, Any]:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.serialization import load_ssh_private_key
+
+    try:
+        key = load_ssh_private_key(file.read_bytes(), None)
+    except (ValueError, UnsupportedAlgorithm):
+        key = None
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise InputError(
+            f"link.private_key {file} is no elliptic-curve key in OpenSSH's form: make one by "
+            "`ssh-keygen -t ecdsa -b 384 -N '' -f FILE`",
+            code="silo-key-of-other-kind",
+            parameter="link.private_key",
+            value=str(file),
+        )
+    return key, key.public_key()
+
+
+def _file(name: str, beside: Path) -> Path:
+    file = beside / Path(name).expanduser()
+    if not file.is_file():
+        raise MissingFileError(
+            f"{file} is not a file: name the one that you were given in silo.yml, below link",
+            code="missing-link-file",
+            value=str(file),
+        )
+    return file
+
+
+def _validate_version() -> None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        installed = version("flwr")
+    except PackageNotFoundError:
+        installed = "none"
+    if installed != VERSION:
+        raise InputError(
+            f"Flower {VERSION} is needed, and {installed} is installed: make an environment for the silo by "
+            "`pip install -c constraints-flower.txt 'fedtext[flower,offline]'`",
+            code="another-flower",
+            value=installed,
+        )
