@@ -21,6 +21,7 @@ from fedtext.pipelines.partition.pipeline import create_pipeline as partition
 from fedtext.pipelines.pretrain.pipeline import create_pipeline as pretrain
 from fedtext.pipelines.private_only.pipeline import create_pipeline as private_only
 from fedtext.pipelines.report import pipeline as report
+from fedtext.pipelines.silos.pipeline import create_pipeline as silos
 from fedtext.pipelines.sources import pipeline as sources
 from fedtext.system.errors import InputError, did_you_mean
 from fedtext.wiring.algorithm import Algorithm, OutputType
@@ -86,6 +87,8 @@ def register_pipelines() -> dict[str, Pipeline]:
         "snapshot": sources.snapshot_pipeline(),
     }
     published = sources.published_pipeline()
+    if settings.silos:
+        return _of_silos(settings)
     by_source: dict[str, Pipeline] = {**private, **dict.fromkeys(PUBLISHED_NAMES, published)}
     source = settings.group("corpus")["source"]
     if source not in by_source:
@@ -131,6 +134,18 @@ def register_pipelines() -> dict[str, Pipeline]:
         "push": largefedbench.push_pipeline(),
         "pretrain": pretrain(),
     }
+
+
+def _of_silos(settings: Settings) -> dict[str, Pipeline]:
+    """Return the pipelines of a run whose private text lies with silos: nobody here has held-out text to measure on."""
+    steps = {"public_text": sources.public_text_pipeline(settings), "silos": silos()}
+    common, known = Pipeline([*steps.values()]), algorithms()
+    jobs = {
+        name: Pipeline([common, whole(algorithm, known, settings)])
+        for name, algorithm in known.items()
+        if algorithm.asks_silos
+    }
+    return {"__default__": jobs["popri"], **steps, **jobs}
 
 
 def whole(algorithm: Algorithm, known: Mapping[str, Algorithm], settings: Settings) -> Pipeline:

@@ -114,7 +114,7 @@ class Silos:
         Raises:
             RuntimeError: a silo refuses, is missing, or sends what cannot be an answer; nothing is released.
         """
-        _validate_local(ledger)
+        validate_aggregation(ledger.declaration)
         part = taking_part(ledger, query.parties)
         plan = planned_sum(query, ledger.declaration, part.population, len(part.parties))
         plan.validate_modulus(64)
@@ -177,14 +177,15 @@ def _largest(party: Party, plan: PlannedSum) -> int:
     return party.population * math.floor(plan.release.sensitivity / plan.step) + noise_bound(plan.stddev_on_grid)
 
 
-def _validate_local(ledger: Ledger) -> None:
-    if ledger.declaration.aggregation != "local" or not ledger.parties:
+def validate_aggregation(privacy: Privacy) -> None:
+    """Raise ValueError unless each silo adds all of its own noise."""
+    if privacy.aggregation != "local":
         raise InputError(
-            f"privacy.aggregation is {ledger.declaration.aggregation}: silos in processes of their own each add all of "
+            f"privacy.aggregation is {privacy.aggregation}: silos in processes of their own each add all of "
             "their noise; set privacy.aggregation=local (shares of noise behind a secure sum are not there yet)",
             code="silos-add-their-own-noise",
             parameter="privacy.aggregation",
-            value=ledger.declaration.aggregation,
+            value=privacy.aggregation,
         )
 
 

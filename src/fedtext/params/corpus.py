@@ -93,10 +93,11 @@ class Corpus(Parameters):
     clients and of silos, that look alike are one (fedtext.corpora.clients). A record's label is the value of
     `label_column`, or that of all `code_columns` together, a control code (`fedtext.params.task.joined`). Docstrings
     have the columns `package`, their default label, and `kind`. The text of a docstring is the `first` of its
-    `paragraphs`, or `all`, if it has more than `min_chars` characters.
+    `paragraphs`, or `all`, if it has more than `min_chars` characters. With the source `silos` the private text is not
+    here: silos keep it in processes of their own (fedtext.silo).
     """
 
-    source: Literal["docstrings", "table", "snapshot", PublishedName]
+    source: Literal["docstrings", "table", "snapshot", "silos", PublishedName]
     path: str | None
     text_column: str
     client_column: str | None

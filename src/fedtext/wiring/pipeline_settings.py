@@ -127,6 +127,24 @@ class Settings:
         """Whether the corpus is a public stand-in for private text; if its parameters are faulty, it is not."""
         return corpus_is_public(self.parameters)
 
+    @property
+    def silos(self) -> bool:
+        """Whether the private text lies with silos in processes of their own.
+
+        Raises:
+            RunRefusedError: corpus.source and federation.engine say different things.
+        """
+        source, engine = self.group("corpus")["source"], (self.parameters.get("federation") or {}).get("engine")
+        if (source == "silos") != (engine == "flower"):
+            raise RunRefusedError(
+                f"corpus.source is {source!r} and federation.engine {engine!r}: silos keep their text and answer over "
+                "Flower, so give corpus.source=silos and federation.engine=flower together, or neither",
+                code="silos-half-declared",
+                parameter="federation.engine",
+                value=engine,
+            )
+        return bool(source == "silos")
+
     @cached_property
     def generators(self) -> tuple[str, ...]:
         """The names of the generators in `models.plms`, sorted; one whose source is null is left out.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fedtext.algorithms.popri.scoring import scoring_of
 from fedtext.federation.mechanism import opened_ledger
 from fedtext.federation.query import Query
@@ -9,6 +11,7 @@ from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy import plan
 from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.parties import Party
 
 CLIP_NORM = 1.0  # section 3.1: 'We clip this vector to a norm of 1'
 
@@ -29,8 +32,12 @@ def planned_query(popri: Popri, privacy: Privacy, population: int, *, embedding_
     )
 
 
-def planned_ledger(population: int, popri: Popri, privacy: Privacy, *, embedding_dim: int) -> Ledger:
+def planned_ledger(
+    population: int, popri: Popri, privacy: Privacy, *, embedding_dim: int, parties: Sequence[Party] = ()
+) -> Ledger:
     """Return an empty ledger for `population` units, before any private text is embedded.
+
+    `parties`: all holders of the units, where each is a silo with a budget of its own.
 
     Raises:
         BudgetExceeded: the run's planned releases would overdraw its budget.
@@ -44,5 +51,5 @@ def planned_ledger(population: int, popri: Popri, privacy: Privacy, *, embedding
         planned_query(popri, privacy, population, embedding_dim=embedding_dim, round_number=t)
         for t in range(first, first + popri.releases)
     ]
-    ledger = opened_ledger(queries, privacy, population)
+    ledger = opened_ledger(queries, privacy, population, parties=parties)
     return ledger.model_copy(update={"planned_unaccounted": popri.checkpoint == "fid_on_private_validation"})

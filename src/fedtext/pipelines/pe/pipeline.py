@@ -14,6 +14,8 @@ from kedro.pipeline import Node, Pipeline, node
 from fedtext.pipelines.outputs.pipeline import final_texts, last_ledger, round_embeddings
 from fedtext.pipelines.pe import nodes
 from fedtext.pipelines.pe.nodes import vary_survivors
+from fedtext.pipelines.silos import nodes as of_silos
+from fedtext.pipelines.silos.pipeline import CARDS, REACHED
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Outputs, OutputType
 from fedtext.wiring.pipeline_settings import Settings
@@ -24,13 +26,14 @@ SURVIVORS = "pe_survivors"  # of all rounds, for algorithms that depend on this 
 EVOLUTION, PRIVACY, CHUNKING = "params:pe", "params:privacy", "params:chunking"
 
 
-def setup_pipeline(form: str) -> Pipeline:
-    """Create ledger, first candidates and first state."""
+def setup_pipeline(form: str, *, silos: bool = False) -> Pipeline:
+    """Create ledger, first candidates and first state; `silos`: the private text lies with silos, which are asked."""
+    function, cards = (of_silos.open_evolution_ledger, [CARDS]) if silos else (nodes.open_evolution_ledger, [])
     return Pipeline(
         [
             PE.node(
-                nodes.open_evolution_ledger,
-                ["population", EVOLUTION, PRIVACY],
+                function,
+                ["population", *cards, EVOLUTION, PRIVACY],
                 PE("ledger_open"),
                 name="open_evolution_ledger",
                 tags=Tag.BUDGET,
@@ -57,13 +60,13 @@ def writing_model(variation: str) -> str:
     return "masked_model" if variation == "mask_filling" else "generator"
 
 
-def rounds_pipeline(rounds: int, variation: str, lookahead: bool) -> Pipeline:
+def rounds_pipeline(rounds: int, variation: str, lookahead: bool, *, silos: bool = False) -> Pipeline:
     """Create all rounds; with a lookahead the vote is on the candidates' variations."""
     model = writing_model(variation)
     ahead = _lookahead(model) if lookahead else []
     voted = "lookahead_embeddings" if lookahead else "candidate_embeddings"
     return unroll(
-        Pipeline([*_candidates(model), *ahead, *_judgement(voted)]),
+        Pipeline([*_candidates(model), *ahead, *_judgement(voted, silos=silos)]),
         rounds=rounds,
         namespace=PE.name,
         carried={"survivors_before": "survivors", "state_before": "state", "ledger_before": "ledger"},
@@ -104,16 +107,20 @@ def _lookahead(model: str) -> list[Node]:
     ]
 
 
-def _judgement(voted: str) -> list[Node]:
-    private = ["private_embeddings", "private_enrolment", "private_noise_key", "ledger_before"]
+def _votes(voted: str, *, silos: bool) -> Node:
+    held = [REACHED] if silos else ["private_embeddings", "private_enrolment", "private_noise_key"]
+    return node(
+        of_silos.ask_votes if silos else nodes.count_votes,
+        [*held, "ledger_before", "candidates", voted, "state_before", EVOLUTION],
+        ["scores", "ledger"],
+        name="ask_votes" if silos else "count_votes",
+        tags=Tag.RELEASE,
+    )
+
+
+def _judgement(voted: str, *, silos: bool) -> list[Node]:
     return [
-        node(
-            nodes.count_votes,
-            [*private, "candidates", voted, "state_before", EVOLUTION],
-            ["scores", "ledger"],
-            name="count_votes",
-            tags=Tag.RELEASE,
-        ),
+        _votes(voted, silos=silos),
         node(
             nodes.select_survivors,
             ["candidates", "scores", "ledger", "state_before", EVOLUTION],
@@ -203,8 +210,8 @@ def create_pipeline(settings: Settings) -> Pipeline:
     chosen, rounds = settings.group("pe"), settings.rounds("pe")
     return Pipeline(
         [
-            setup_pipeline(chosen["form"]),
-            rounds_pipeline(rounds, chosen["variation"], bool(chosen["lookahead"])),
+            setup_pipeline(chosen["form"], silos=settings.silos),
+            rounds_pipeline(rounds, chosen["variation"], bool(chosen["lookahead"]), silos=settings.silos),
             final_pipeline(rounds, chosen["variation"], chosen["final"]),
         ]
     )
@@ -217,4 +224,5 @@ ALGORITHM = Algorithm(
     makes=OutputType.TEXTS,
     pipeline=create_pipeline,
     rounds=True,
+    asks_silos=True,
 )

@@ -37,6 +37,8 @@ DECLARED = (
     "release.previous",
     "calendar.previous",
     "dpprefsyn.public_pairs",
+    "federation.flwr",
+    "federation.root_certificates",
     "models.generator",
     "models.describer",
     "models.on_device",
