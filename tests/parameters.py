@@ -32,6 +32,7 @@ from fedtext.params.evaluation import (
     UntunedControl,
 )
 from fedtext.params.federated import DpFedavg, DpFtrl, LocalTraining, ServerOptimizer
+from fedtext.params.federation import FederationParameters
 from fedtext.params.flexible import Flexible, SiloTraining
 from fedtext.params.for_reading import ForReading
 from fedtext.params.generation import MaskFilling, Sampler
@@ -84,6 +85,7 @@ HOMES: dict[type[Parameters], str] = {
     Dpprefsyn: "dpprefsyn",
     EngineParameters: "engine",
     Evaluation: "evaluation",
+    FederationParameters: "federation",
     Export: "export",
     Flexible: "flexible",
     Fusegen: "fusegen",

@@ -18,6 +18,7 @@ from fedtext.params import Parameters
 from fedtext.params.compare import Compare
 from fedtext.params.corpus import Corpus
 from fedtext.params.engine import EngineParameters
+from fedtext.params.federation import FederationParameters
 from fedtext.params.plan import Planning
 from fedtext.pipeline_registry import algorithms
 from tests.contracts.test_pipelines import registered
@@ -43,7 +44,8 @@ def groups() -> dict[str, type[Parameters]]:
     """The groups that nodes are given whole, by name, as Kedro finds and validates them; and those of no node."""
     types = TypeExtractor(registered()).extract_types_from_pipelines()
     found = {name: kind for name, kind in types.items() if isinstance(kind, type) and issubclass(kind, Parameters)}
-    return found | {"engine": EngineParameters, "plan": Planning}  # the runner's own, and `kedro plan`'s
+    # the runner's own, `kedro plan`'s, and those of a run whose private text lies with silos
+    return found | {"engine": EngineParameters, "federation": FederationParameters, "plan": Planning}
 
 
 def parts(kind: Any) -> Iterator[type[Parameters]]:

@@ -42,7 +42,17 @@ class FlowerSilosDataset(AbstractDataset[Any, FlowerTransport]):
         return "silos"
 
     def load(self) -> FlowerTransport:
-        """Return the way to the silos."""
+        """Return the way to the silos.
+
+        Raises:
+            StorageError: no SuperLink is named.
+        """
+        if not self._transport.superlink:
+            raise StorageError(
+                "federation.superlink is not set: give the address of the SuperLink, as 127.0.0.1:8000",
+                code="superlink-not-set",
+                parameter="federation.superlink",
+            )
         return self._transport
 
     def save(self, data: Any) -> NoReturn:

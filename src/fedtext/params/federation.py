@@ -11,29 +11,19 @@ from fedtext.system.errors import InputError
 
 
 class FederationParameters(Parameters):
-    """The federation: `simulated` in this process, or `flower`, silos that a SuperLink connects.
-
-    `flwr` is Flower's command line, which lies in an environment of its own. No result depends on the way to the silos,
-    so it may be another in a resumed run.
-    """
+    """The federation: `simulated` in this process, or `flower`, as many `silos` as a SuperLink connects."""
 
     engine: Literal["simulated", "flower"]
-    superlink: str | None
     silos: int | None = Field(ge=1)
-    flwr: str
-    root_certificates: str | None
-    patience: float = Field(gt=0)
 
     @model_validator(mode="after")
-    def _flower_is_told_where(self) -> Self:
-        for name in ("superlink", "silos"):
-            if (getattr(self, name) is None) == (self.engine == "flower"):
-                what = "is not set" if self.engine == "flower" else f"is {getattr(self, name)!r}"
-                raise InputError(
-                    f"federation.{name} {what}, and federation.engine is {self.engine}: the SuperLink's address and "
-                    "the number of silos belong to federation.engine=flower, and to it alone",
-                    code="federation-half-declared",
-                    parameter=f"federation.{name}",
-                    value=getattr(self, name),
-                )
+    def _silos_are_counted_beforehand(self) -> Self:
+        if (self.silos is None) == (self.engine == "flower"):
+            raise InputError(
+                f"federation.silos is {self.silos} and federation.engine {self.engine}: with federation.engine=flower "
+                "say how many silos take part, and else leave it out",
+                code="silos-not-counted",
+                parameter="federation.silos",
+                value=self.silos,
+            )
         return self

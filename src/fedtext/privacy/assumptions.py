@@ -24,6 +24,18 @@ _AGGREGATION = {
     ),
     "trusted": "A trusted curator holds the private data and adds the noise{of}.",
 }
+SILO = "silo"  # the kind of a party that has a process of its own
+_WHO_SAW = {
+    "secure": "Simulated: all of the text was in this process, which summed the messages and drew the noise; a server "
+    "behind secure aggregation would see the noised sum alone.",
+    "local": "Simulated: all of the text was in this process, which drew every holder's noise; a server would see each "
+    "holder's noised message.",
+    "trusted": "A curator: all of the text was in this process, which drew the noise.",
+}
+_SILOS_KEPT = (
+    "The text stayed with {silos} silos, each in a process of its own. This run saw each silo's noised sums and no "
+    "text; each silo drew its own noise, and charged its own ledger by its own account."
+)
 _LOCAL_QUERY = (
     "{names}: one party answers alone, adds up what its own units say and adds all of the noise by itself. The server "
     "sees each such answer, or what was made of it, and whose it is."
@@ -49,6 +61,12 @@ _PARTIES = (
     "leaves it. Each party pays for the releases that it took part in, and for no other."
 )
 _SEEDED = f"This is a {SIMULATED}. Whoever knows the seed can remove the noise, so nothing real is protected."
+
+
+def who_saw(ledger: Ledger) -> str:
+    """Return in one sentence or two who saw the text, and what left it."""
+    silos = [party for party in ledger.parties if party.kind == SILO]
+    return _SILOS_KEPT.format(silos=len(silos)) if silos else _WHO_SAW[ledger.declaration.aggregation]
 
 
 def assumptions(ledger: Ledger) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from fedtext.params.privacy import Adjacency
 from fedtext.privacy.allowance import Allowance
-from fedtext.privacy.assumptions import SIMULATED, assumptions
+from fedtext.privacy.assumptions import SIMULATED, assumptions, who_saw
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.parties import Party, spend_profiles
 from fedtext.privacy.published_epsilon import published_epsilon
@@ -159,6 +159,7 @@ def privacy_report(
     told_apart = {"partition": ledger.partition, "parties": party_rows(ledger, history)} if ledger.parties else {}
     return {
         "statement": _statement(ledger, record) + (f" This is a {SIMULATED}." if simulated else ""),
+        "who_saw": who_saw(ledger),
         "epsilon": number(ledger.epsilon()),
         "delta": declaration.delta,
         "budget": declaration.epsilon,
@@ -183,7 +184,8 @@ def privacy_report(
 
 def render_markdown(report: dict[str, Any]) -> str:
     """Render the report as Markdown, the verdict first."""
-    lines = ["# Privacy report", "", report["statement"], "", report["attacker"]["statement"], "", *_facts(report)]
+    first = (report["statement"], report["who_saw"], report["attacker"]["statement"])
+    lines = ["# Privacy report", *(line for one in first for line in ("", one)), "", *_facts(report)]
     lines += [*signal_lines(report["signals"], report["signal_to_noise"]), *party_lines(report)]
     lines += ["", "## Releases", ""]
     if report["releases"]:

@@ -20,6 +20,7 @@ from fedtext.params.conditions import PUBLIC_CONTROL, UNTUNED_CONTROL
 from fedtext.params.corpus import Corpus
 from fedtext.params.described import Described
 from fedtext.params.evaluation import Evaluation, TaskParameters
+from fedtext.params.federation import FederationParameters
 from fedtext.params.generation import Sampler
 from fedtext.params.policies import JudgeKind, Policies
 from fedtext.params.task import Task
@@ -132,9 +133,13 @@ class Settings:
         """Whether the private text lies with silos in processes of their own.
 
         Raises:
-            RunRefusedError: corpus.source and federation.engine say different things.
+            RunRefusedError: corpus.source and federation.engine say different things, or the group is faulty.
         """
-        source, engine = self.group("corpus")["source"], (self.parameters.get("federation") or {}).get("engine")
+        if "federation" not in self.parameters:
+            return False
+        if faults := parameter_faults(self.parameters, {"federation": FederationParameters}):
+            raise parameters_refusal(faults)
+        source, engine = self.group("corpus")["source"], self.group("federation")["engine"]
         if (source == "silos") != (engine == "flower"):
             raise RunRefusedError(
                 f"corpus.source is {source!r} and federation.engine {engine!r}: silos keep their text and answer over "

@@ -27,6 +27,7 @@ from fedtext.federation.silos_asked import (
 )
 from fedtext.federation.units import Population
 from fedtext.models.encoder import Encoder
+from fedtext.params.federation import FederationParameters
 from fedtext.params.pe import Pe
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
@@ -38,10 +39,13 @@ Cards = list[dict[str, Any]]
 State = dict[str, Any]
 
 
-def meet_silos(silos_reached: Transport, silos: int, privacy: Privacy, encoder: Encoder) -> tuple[Cards, Population]:
+def meet_silos(
+    silos_reached: Transport, federation: FederationParameters, privacy: Privacy, encoder: Encoder
+) -> tuple[Cards, Population]:
     """Ask the silos who they are; return what they say of themselves, and how many units they declare together."""
     validate_aggregation(privacy)
-    cards = cards_of(silos_reached, silos)
+    assert federation.silos is not None  # its engine is flower
+    cards = cards_of(silos_reached, federation.silos)
     validate_cards(cards, privacy, encoder.name)
     units = sum(card.population for card in cards)
     return [card.model_dump(mode="json") for card in cards], Population(

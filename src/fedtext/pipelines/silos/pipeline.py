@@ -18,7 +18,7 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 nodes.meet_silos,
-                [REACHED, "params:federation.silos", "params:privacy", "encoder"],
+                [REACHED, "params:federation", "params:privacy", "encoder"],
                 [CARDS, "population"],
                 name="meet_silos",
             ),
