@@ -23,7 +23,8 @@ from fedtext.system.errors import FedtextError, MissingFileError
 from fedtext.system.folders import make_own_folder
 
 CONNECTION = "fedtext"
-BEGIN = 120.0  # seconds for Flower to start the app
+BEGIN = 120.0  # seconds for Flower's command
+WAIT = 120.0  # seconds for the SuperLink to start the app
 PAUSE = 0.2
 
 
@@ -87,11 +88,11 @@ class FlowerTransport:
 
     def _end_of(self, place: Path) -> Mapping[str, Any]:
         """Wait for the app's last word."""
-        end = time.monotonic() + BEGIN + self.patience
+        end = time.monotonic() + WAIT + self.patience
         while not (place / "end.json").exists():
             if time.monotonic() > end:
                 raise FlowerError(
-                    f"the SuperLink at {self.superlink} did not run the app within {BEGIN + self.patience:.0f} s: look "
+                    f"the SuperLink at {self.superlink} did not run the app within {WAIT + self.patience:.0f} s: look "
                     "at its log; it must run on this machine and may write below the data root",
                     code="superlink-silent",
                     parameter="federation.superlink",

@@ -11,19 +11,28 @@ from fedtext.system.errors import InputError
 
 
 class FederationParameters(Parameters):
-    """The federation: `simulated` in this process, or `flower`, as many `silos` as a SuperLink connects."""
+    """The federation: `simulated` in this process, or `flower`, as many `silos` as a SuperLink connects.
+
+    The other fields are the way to it: its address, Flower's command line (which lies in an environment of its own),
+    the certificate of its authority, and the seconds to wait for silos.
+    """
 
     engine: Literal["simulated", "flower"]
     silos: int | None = Field(ge=1)
+    superlink: str | None
+    flwr: str
+    root_certificates: str | None
+    patience: float = Field(gt=0)
 
     @model_validator(mode="after")
-    def _silos_are_counted_beforehand(self) -> Self:
-        if (self.silos is None) == (self.engine == "flower"):
-            raise InputError(
-                f"federation.silos is {self.silos} and federation.engine {self.engine}: with federation.engine=flower "
-                "say how many silos take part, and else leave it out",
-                code="silos-not-counted",
-                parameter="federation.silos",
-                value=self.silos,
-            )
+    def _silos_are_counted_and_reached(self) -> Self:
+        for name, value in (("silos", self.silos), ("superlink", self.superlink)):
+            if (value is None) == (self.engine == "flower"):
+                raise InputError(
+                    f"federation.{name} is {value} and federation.engine {self.engine}: with federation.engine=flower "
+                    "say how many silos take part and where the SuperLink is, and else leave both out",
+                    code="federation-half-declared",
+                    parameter=f"federation.{name}",
+                    value=value,
+                )
         return self

@@ -15,7 +15,7 @@ from fedtext.pipelines.outputs.pipeline import final_texts, last_ledger, round_e
 from fedtext.pipelines.pe import nodes
 from fedtext.pipelines.pe.nodes import vary_survivors
 from fedtext.pipelines.silos import nodes as of_silos
-from fedtext.pipelines.silos.pipeline import CARDS, REACHED
+from fedtext.pipelines.silos.pipeline import CARDS, FEDERATION
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Outputs, OutputType
 from fedtext.wiring.pipeline_settings import Settings
@@ -108,7 +108,7 @@ def _lookahead(model: str) -> list[Node]:
 
 
 def _votes(voted: str, *, silos: bool) -> Node:
-    held = [REACHED] if silos else ["private_embeddings", "private_enrolment", "private_noise_key"]
+    held = [FEDERATION] if silos else ["private_embeddings", "private_enrolment", "private_noise_key"]
     return node(
         of_silos.ask_votes if silos else nodes.count_votes,
         [*held, "ledger_before", "candidates", voted, "state_before", EVOLUTION],

@@ -22,7 +22,7 @@ from fedtext.pipelines.outputs import pipeline as outputs
 from fedtext.pipelines.popri import nodes
 from fedtext.pipelines.popri.nodes import embed_candidates
 from fedtext.pipelines.silos import nodes as of_silos
-from fedtext.pipelines.silos.pipeline import CARDS, REACHED
+from fedtext.pipelines.silos.pipeline import CARDS, FEDERATION
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Control, Outputs, OutputType
 from fedtext.wiring.pipeline_settings import Settings
@@ -80,7 +80,7 @@ def _own_release() -> Node:
 def _asked_release() -> Node:
     return POPRI.node(
         of_silos.ask_mean_features,
-        [REACHED, POPRI("ledger_open"), "encoder", PARAMS],
+        [FEDERATION, POPRI("ledger_open"), "encoder", PARAMS],
         [RELEASED, POPRI("ledger")],
         name="ask_mean_features",
         tags=Tag.RELEASE,
@@ -224,7 +224,7 @@ def _score_candidates() -> Node:
 def _asked_scores() -> Node:
     return node(
         of_silos.ask_scores,
-        [REACHED, "ledger_before", "candidates", "candidate_embeddings", "state_before", PARAMS],
+        [FEDERATION, "ledger_before", "candidates", "candidate_embeddings", "state_before", PARAMS],
         ["scores", "ledger"],
         name="ask_scores",
         tags=Tag.RELEASE,

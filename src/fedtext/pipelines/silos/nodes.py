@@ -5,6 +5,8 @@ Nothing here reads private text. A silo answers with its own noise in every numb
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +17,11 @@ from fedtext.algorithms.pe.plan import planned_ledger as planned_evolution
 from fedtext.algorithms.pe.plan import planned_query as planned_histogram
 from fedtext.algorithms.popri.plan import planned_ledger, planned_query
 from fedtext.algorithms.popri.release import release_private_mean, score_by_ballots
+from fedtext.federation.flower import FlowerTransport
 from fedtext.federation.inquiry import Card
 from fedtext.federation.private_samples import class_index, label_codes
 from fedtext.federation.silos_asked import (
     Silos,
-    Transport,
     cards_of,
     parties_of,
     validate_aggregation,
@@ -39,13 +41,23 @@ Cards = list[dict[str, Any]]
 State = dict[str, Any]
 
 
-def meet_silos(
-    silos_reached: Transport, federation: FederationParameters, privacy: Privacy, encoder: Encoder
-) -> tuple[Cards, Population]:
+def way_to(federation: FederationParameters) -> FlowerTransport:
+    """Return the way to the silos; messages lie in the temporary folder of this run, which Flower's app is told."""
+    certificate = None if federation.root_certificates is None else Path(federation.root_certificates)
+    return FlowerTransport(
+        superlink=federation.superlink or "",
+        flwr=federation.flwr,
+        root_certificates=certificate and certificate.expanduser().resolve(),
+        folder=Path(tempfile.gettempdir()) / "flower",
+        patience=federation.patience,
+    )
+
+
+def meet_silos(federation: FederationParameters, privacy: Privacy, encoder: Encoder) -> tuple[Cards, Population]:
     """Ask the silos who they are; return what they say of themselves, and how many units they declare together."""
     validate_aggregation(privacy)
     assert federation.silos is not None  # its engine is flower
-    cards = cards_of(silos_reached, federation.silos)
+    cards = cards_of(way_to(federation), federation.silos)
     validate_cards(cards, privacy, encoder.name)
     units = sum(card.population for card in cards)
     return [card.model_dump(mode="json") for card in cards], Population(
@@ -66,15 +78,15 @@ def open_popri_ledger(
 
 
 def ask_mean_features(
-    silos_reached: Transport, ledger: Ledger, encoder: Encoder, popri: Popri
+    federation: FederationParameters, ledger: Ledger, encoder: Encoder, popri: Popri
 ) -> tuple[np.ndarray, Ledger]:
     """Ask the silos for their mean features per class, the one release of `witness_*` and `mean_embedding` scoring."""
     query = planned_query(popri, ledger.declaration, ledger.population, embedding_dim=encoder.dim, round_number=0)
-    return release_private_mean(query, Silos(silos_reached), popri, ledger)
+    return release_private_mean(query, Silos(way_to(federation)), popri, ledger)
 
 
 def ask_scores(
-    silos_reached: Transport,
+    federation: FederationParameters,
     ledger: Ledger,
     candidates: pd.DataFrame,
     candidate_embeddings: np.ndarray,
@@ -87,7 +99,7 @@ def ask_scores(
     width, t = candidate_embeddings.shape[1], state["round"] + 1
     query = planned_query(popri, ledger.declaration, ledger.population, embedding_dim=width, round_number=t)
     labels = class_index(label_codes(nullable(candidates["label"])), popri.labels)
-    return score_by_ballots(query, Silos(silos_reached), candidate_embeddings, labels, popri, ledger)
+    return score_by_ballots(query, Silos(way_to(federation)), candidate_embeddings, labels, popri, ledger)
 
 
 def open_evolution_ledger(population: Population, silo_cards: Cards, evolution: Pe, privacy: Privacy) -> Ledger:
@@ -96,7 +108,7 @@ def open_evolution_ledger(population: Population, silo_cards: Cards, evolution: 
 
 
 def ask_votes(
-    silos_reached: Transport,
+    federation: FederationParameters,
     ledger: Ledger,
     candidates: pd.DataFrame,
     voted_embeddings: np.ndarray,
@@ -106,4 +118,4 @@ def ask_votes(
     """Ask the silos for their votes on the round's candidates."""
     query = planned_histogram(evolution, ledger.declaration, ledger.population, state["round"] + 1)
     labels = class_index(label_codes(nullable(candidates["label"])), evolution.labels)
-    return noised_histogram(query, Silos(silos_reached), voted_embeddings, labels, evolution, ledger)
+    return noised_histogram(query, Silos(way_to(federation)), voted_embeddings, labels, evolution, ledger)

@@ -9,7 +9,7 @@ from fedtext.pipelines.clients.nodes import embed_public_samples
 from fedtext.pipelines.partition.nodes import chunk_public_records
 from fedtext.pipelines.silos import nodes
 
-REACHED, CARDS = "silos_reached", "silo_cards"
+FEDERATION, CARDS = "params:federation", "silo_cards"
 
 
 def create_pipeline() -> Pipeline:
@@ -18,7 +18,7 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 nodes.meet_silos,
-                [REACHED, "params:federation", "params:privacy", "encoder"],
+                [FEDERATION, "params:privacy", "encoder"],
                 [CARDS, "population"],
                 name="meet_silos",
             ),

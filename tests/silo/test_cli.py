@@ -1,0 +1,96 @@
+"""The commands of the person at a silo, from an empty folder to a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from fedtext.federation.inquiry import AskedQuery, Inquiry
+from fedtext.federation.query import Query
+from fedtext.silo.cli import LOCK, holding_folder, main
+from fedtext.silo.desk import Desk
+from fedtext.silo.settings import read_settings
+from fedtext.system.held_locks import holding
+from fedtext.system.locks import LockHeldError
+from fedtext.system.refusal import RunRefusedError
+from fedtext.voting.class_means import ClassMeans
+from tests.refusals import faults_in, refuses
+from tests.silo.examples import CODES, DIM, silo, table
+
+
+def do(*arguments: str) -> Result:
+    return CliRunner().invoke(main, [*arguments], standalone_mode=False)
+
+
+def refused(result: Result) -> str:
+    assert isinstance(result.exception, RunRefusedError)
+    return faults_in(result.exception)[0].code
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+INIT = ("init", "--name", "north", "--table", "of north.csv", "--population", "10")
+
+
+def test_init_writes_a_whole_file_that_can_be_read(folder: Path) -> None:
+    assert do(*INIT, "--epsilon", "2").exception is None
+    declared = read_settings(folder / "silo.yml")
+    assert (declared.name, declared.table.path, declared.protection.epsilon) == ("north", "of north.csv", 2.0)
+    assert declared.link.private_key is None
+    assert declared.folder == "silo-data"
+    assert refused(do(*INIT)) == "silo-file-there"
+
+
+def test_a_name_that_yaml_would_read_otherwise_stays_a_name(folder: Path) -> None:
+    assert do("init", "--name", "no", "--table", "a: b.csv", "--population", "10").exception is None
+    assert read_settings(folder / "silo.yml").name == "no"
+    assert read_settings(folder / "silo.yml").table.path == "a: b.csv"
+
+
+def test_faults_of_the_file_are_told_by_name(folder: Path) -> None:
+    with refuses("missing-silo-file"):
+        read_settings(folder / "none.yml")
+    (folder / "silo.yml").write_text("- a\n")
+    assert refused(do("check")) == "unreadable-silo-file"
+    declared = silo("north").model_dump(mode="json")
+    declared["protection"]["epsilon"] = -1
+    (folder / "silo.yml").write_text(yaml.safe_dump(declared))
+    result = do("check")
+    assert isinstance(result.exception, RunRefusedError)
+    assert "epsilon" in str(result.exception)
+
+
+def test_the_report_says_what_was_asked_answered_and_spent(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+    Path("north.yml").write_text(yaml.safe_dump(silo("north").model_dump(mode="json")))
+    printed: list[str] = []
+    monkeypatch.setattr("click.echo", printed.append)
+    assert do("report", "--settings", "north.yml").exception is None
+    assert "0 of epsilon 4 is spent" in printed.pop()
+    desk = Desk(silo("north"), place)
+    for noise in (6.0, 6.0, 0.01):
+        query = Query("votes", 2, DIM * len(CODES), 1.0, noise)
+        desk.reply(Inquiry(AskedQuery.of(query), ClassMeans(labels=CODES)).packed())
+    assert do("report", "--settings", "north.yml").exception is None
+    (page,) = printed
+    assert f"{desk.spent():.4g} of epsilon 4 is spent" in page
+    rows = [line for line in page.splitlines() if line.startswith("| 20")]
+    assert len(rows) == 3
+    assert rows[0].endswith("| answered |")
+    assert rows[1].endswith("| the same as before, at no cost |")
+    assert "refused" in rows[2]
+    for text in table("north")["text"]:
+        assert text not in page
+
+
+def test_one_process_a_folder(place: Path) -> None:
+    folder = place / "north-own"
+    with holding_folder(folder), pytest.raises(LockHeldError), holding(folder / LOCK):
+        pass
