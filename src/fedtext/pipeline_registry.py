@@ -21,7 +21,7 @@ from fedtext.pipelines.partition.pipeline import create_pipeline as partition
 from fedtext.pipelines.pretrain.pipeline import create_pipeline as pretrain
 from fedtext.pipelines.private_only.pipeline import create_pipeline as private_only
 from fedtext.pipelines.report import pipeline as report
-from fedtext.pipelines.silos.pipeline import create_pipeline as silos
+from fedtext.pipelines.silos import pipeline as silos
 from fedtext.pipelines.sources import pipeline as sources
 from fedtext.system.errors import InputError, did_you_mean
 from fedtext.wiring.algorithm import Algorithm, OutputType
@@ -138,13 +138,9 @@ def register_pipelines() -> dict[str, Pipeline]:
 
 def _of_silos(settings: Settings) -> dict[str, Pipeline]:
     """Return the pipelines of a run whose private text lies with silos: nobody here has held-out text to measure on."""
-    steps = {"public_text": sources.public_text_pipeline(settings), "silos": silos()}
+    steps = {"public_text": sources.public_text_pipeline(settings), "silos": silos.create_pipeline()}
     common, known = Pipeline([*steps.values()]), algorithms()
-    jobs = {
-        name: Pipeline([common, whole(algorithm, known, settings)])
-        for name, algorithm in known.items()
-        if algorithm.asks_silos
-    }
+    jobs = {name: Pipeline([common, silos.asking(whole(known[name], known, settings))]) for name in silos.ASKING}
     return {"__default__": jobs["popri"], **steps, **jobs}
 
 

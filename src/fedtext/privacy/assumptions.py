@@ -24,7 +24,7 @@ _AGGREGATION = {
     ),
     "trusted": "A trusted curator holds the private data and adds the noise{of}.",
 }
-SILO = "silo"  # the kind of a party that has a process of its own
+OWN_PROCESSES = "each silo's own process"  # the rule by which parties hold units: they really do
 _WHO_SAW = {
     "secure": "Simulated: all of the text was in this process, which summed the messages and drew the noise; a server "
     "behind secure aggregation would see the noised sum alone.",
@@ -65,8 +65,9 @@ _SEEDED = f"This is a {SIMULATED}. Whoever knows the seed can remove the noise, 
 
 def who_saw(ledger: Ledger) -> str:
     """Return in one sentence or two who saw the text, and what left it."""
-    silos = [party for party in ledger.parties if party.kind == SILO]
-    return _SILOS_KEPT.format(silos=len(silos)) if silos else _WHO_SAW[ledger.declaration.aggregation]
+    if ledger.partition_rule == OWN_PROCESSES:
+        return _SILOS_KEPT.format(silos=len(ledger.parties))
+    return _WHO_SAW[ledger.declaration.aggregation]
 
 
 def assumptions(ledger: Ledger) -> list[str]:

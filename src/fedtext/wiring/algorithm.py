@@ -150,7 +150,6 @@ class Algorithm:
         policies: Returns its policies under the settings, its own first; the others are baselines.
         assumption: A sentence that its privacy report adds, or nothing.
         figures: Names, in the report, of figures that it draws itself.
-        asks_silos: Whether it can ask silos that keep the private text in processes of their own.
     """
 
     name: str
@@ -165,7 +164,6 @@ class Algorithm:
     policies: Callable[[Settings], tuple[Control, ...]] = no_controls
     assumption: str = ""
     figures: tuple[str, ...] = ()
-    asks_silos: bool = False
 
     @property
     def outputs(self) -> Outputs:

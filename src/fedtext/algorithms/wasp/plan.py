@@ -14,6 +14,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.params.wasp import Wasp
 from fedtext.privacy import plan
 from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.parties import Party
 from fedtext.privacy.signal import Votes
 from fedtext.system.errors import InputError
 from fedtext.voting.ballots import ballot_norm, ballot_total
@@ -107,8 +108,18 @@ def planned_queries(
     return queries
 
 
-def planned_ledger(population: int, wasp: Wasp, privacy: Privacy, *, models: int, embedding_dim: int) -> Ledger:
+def planned_ledger(
+    population: int,
+    wasp: Wasp,
+    privacy: Privacy,
+    *,
+    models: int,
+    embedding_dim: int,
+    parties: Sequence[Party] = (),
+) -> Ledger:
     """Return an empty ledger for `population` units, before any private text is embedded.
+
+    `parties`: all holders of the units, where each is a silo with a budget of its own.
 
     Raises:
         BudgetExceeded: the planned releases would overdraw the budget.
@@ -123,7 +134,7 @@ def planned_ledger(population: int, wasp: Wasp, privacy: Privacy, *, models: int
             value=True,
         )
     queries = planned_queries(wasp, privacy, population, models=models, embedding_dim=embedding_dim)
-    ledger = opened_ledger(queries, privacy, population)
+    ledger = opened_ledger(queries, privacy, population, parties=parties)
     return ledger.model_copy(update={"planned_unaccounted": wasp.votes == "none"})
 
 

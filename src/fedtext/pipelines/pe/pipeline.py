@@ -14,8 +14,6 @@ from kedro.pipeline import Node, Pipeline, node
 from fedtext.pipelines.outputs.pipeline import final_texts, last_ledger, round_embeddings
 from fedtext.pipelines.pe import nodes
 from fedtext.pipelines.pe.nodes import vary_survivors
-from fedtext.pipelines.silos import nodes as of_silos
-from fedtext.pipelines.silos.pipeline import CARDS, FEDERATION
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Outputs, OutputType
 from fedtext.wiring.pipeline_settings import Settings
@@ -26,14 +24,13 @@ SURVIVORS = "pe_survivors"  # of all rounds, for algorithms that depend on this 
 EVOLUTION, PRIVACY, CHUNKING = "params:pe", "params:privacy", "params:chunking"
 
 
-def setup_pipeline(form: str, *, silos: bool = False) -> Pipeline:
-    """Create ledger, first candidates and first state; `silos`: the private text lies with silos, which are asked."""
-    function, cards = (of_silos.open_evolution_ledger, [CARDS]) if silos else (nodes.open_evolution_ledger, [])
+def setup_pipeline(form: str) -> Pipeline:
+    """Create ledger, first candidates and first state."""
     return Pipeline(
         [
             PE.node(
-                function,
-                ["population", *cards, EVOLUTION, PRIVACY],
+                nodes.open_evolution_ledger,
+                ["population", EVOLUTION, PRIVACY],
                 PE("ledger_open"),
                 name="open_evolution_ledger",
                 tags=Tag.BUDGET,
@@ -60,13 +57,13 @@ def writing_model(variation: str) -> str:
     return "masked_model" if variation == "mask_filling" else "generator"
 
 
-def rounds_pipeline(rounds: int, variation: str, lookahead: bool, *, silos: bool = False) -> Pipeline:
+def rounds_pipeline(rounds: int, variation: str, lookahead: bool) -> Pipeline:
     """Create all rounds; with a lookahead the vote is on the candidates' variations."""
     model = writing_model(variation)
     ahead = _lookahead(model) if lookahead else []
     voted = "lookahead_embeddings" if lookahead else "candidate_embeddings"
     return unroll(
-        Pipeline([*_candidates(model), *ahead, *_judgement(voted, silos=silos)]),
+        Pipeline([*_candidates(model), *ahead, *_judgement(voted)]),
         rounds=rounds,
         namespace=PE.name,
         carried={"survivors_before": "survivors", "state_before": "state", "ledger_before": "ledger"},
@@ -107,20 +104,16 @@ def _lookahead(model: str) -> list[Node]:
     ]
 
 
-def _votes(voted: str, *, silos: bool) -> Node:
-    held = [FEDERATION] if silos else ["private_embeddings", "private_enrolment", "private_noise_key"]
-    return node(
-        of_silos.ask_votes if silos else nodes.count_votes,
-        [*held, "ledger_before", "candidates", voted, "state_before", EVOLUTION],
-        ["scores", "ledger"],
-        name="ask_votes" if silos else "count_votes",
-        tags=Tag.RELEASE,
-    )
-
-
-def _judgement(voted: str, *, silos: bool) -> list[Node]:
+def _judgement(voted: str) -> list[Node]:
+    private = ["private_embeddings", "private_enrolment", "private_noise_key", "ledger_before"]
     return [
-        _votes(voted, silos=silos),
+        node(
+            nodes.count_votes,
+            [*private, "candidates", voted, "state_before", EVOLUTION],
+            ["scores", "ledger"],
+            name="count_votes",
+            tags=Tag.RELEASE,
+        ),
         node(
             nodes.select_survivors,
             ["candidates", "scores", "ledger", "state_before", EVOLUTION],
@@ -210,8 +203,8 @@ def create_pipeline(settings: Settings) -> Pipeline:
     chosen, rounds = settings.group("pe"), settings.rounds("pe")
     return Pipeline(
         [
-            setup_pipeline(chosen["form"], silos=settings.silos),
-            rounds_pipeline(rounds, chosen["variation"], bool(chosen["lookahead"]), silos=settings.silos),
+            setup_pipeline(chosen["form"]),
+            rounds_pipeline(rounds, chosen["variation"], bool(chosen["lookahead"])),
             final_pipeline(rounds, chosen["variation"], chosen["final"]),
         ]
     )
@@ -224,5 +217,4 @@ ALGORITHM = Algorithm(
     makes=OutputType.TEXTS,
     pipeline=create_pipeline,
     rounds=True,
-    asks_silos=True,
 )

@@ -21,8 +21,6 @@ from fedtext.params.popri import OF_WORDS, SINGLE_RELEASE, WITH_CANDIDATES
 from fedtext.pipelines.outputs import pipeline as outputs
 from fedtext.pipelines.popri import nodes
 from fedtext.pipelines.popri.nodes import embed_candidates
-from fedtext.pipelines.silos import nodes as of_silos
-from fedtext.pipelines.silos.pipeline import CARDS, FEDERATION
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, Control, Outputs, OutputType
 from fedtext.wiring.pipeline_settings import Settings
@@ -42,22 +40,17 @@ class Guidance:
     texts: bool
 
 
-def setup_pipeline(single: bool, guidance: Guidance, *, silos: bool = False) -> Pipeline:
-    """Create ledger, adapter 0, first state, prompt pool, and the single release with its word weights, if any.
-
-    `silos`: the private text lies with silos, which are asked.
-    """
+def setup_pipeline(single: bool, guidance: Guidance) -> Pipeline:
+    """Create ledger, adapter 0, first state, prompt pool, and the single release with its word weights, if any."""
     weights = [_word_weights()] if guidance.candidates else []
-    released = [_asked_release() if silos else _own_release(), *_uses_of_release(), *weights]
-    return Pipeline([*_start(silos=silos), *(released if single else [_whole_pool()])])
+    return Pipeline([*_start(), *([*_single_release(), *weights] if single else [_whole_pool()])])
 
 
-def _start(*, silos: bool) -> list[Node]:
-    function, cards = (of_silos.open_popri_ledger, [CARDS]) if silos else (nodes.open_popri_ledger, [])
+def _start() -> list[Node]:
     return [
         POPRI.node(
-            function,
-            ["population", *cards, "encoder", PARAMS, PRIVACY],
+            nodes.open_popri_ledger,
+            ["population", "encoder", PARAMS, PRIVACY],
             POPRI("ledger_open"),
             name="open_popri_ledger",
             tags=Tag.BUDGET,
@@ -67,29 +60,16 @@ def _start(*, silos: bool) -> list[Node]:
     ]
 
 
-def _own_release() -> Node:
-    return POPRI.node(
-        nodes.release_mean_features,
-        ["private_train", "private_embeddings", *HELD, POPRI("ledger_open"), PARAMS],
-        [RELEASED, POPRI("ledger")],
-        name="release_mean_features",
-        tags=Tag.RELEASE,
-    )
-
-
-def _asked_release() -> Node:
-    return POPRI.node(
-        of_silos.ask_mean_features,
-        [FEDERATION, POPRI("ledger_open"), "encoder", PARAMS],
-        [RELEASED, POPRI("ledger")],
-        name="ask_mean_features",
-        tags=Tag.RELEASE,
-    )
-
-
-def _uses_of_release() -> list[Node]:
-    """Create the uses of the one release for public text: the prompt pool and a baseline."""
+def _single_release() -> list[Node]:
+    """Create the one release and its uses for public text: the prompt pool and a baseline."""
     return [
+        POPRI.node(
+            nodes.release_mean_features,
+            ["private_train", "private_embeddings", *HELD, POPRI("ledger_open"), PARAMS],
+            [RELEASED, POPRI("ledger")],
+            name="release_mean_features",
+            tags=Tag.RELEASE,
+        ),
         POPRI.node(
             nodes.match_public_samples,
             ["public_samples", "public_embeddings", RELEASED, PARAMS],
@@ -132,7 +112,7 @@ def _whole_pool() -> Node:
 SHARED = ("public_samples", POOL, "generator", "encoder", RELEASED, WORDS)
 
 
-def rounds_pipeline(made: Checkpoints, guidance: Guidance, *, silos: bool = False) -> Pipeline:
+def rounds_pipeline(made: Checkpoints, guidance: Guidance) -> Pipeline:
     """Create all rounds, and the last adapter's candidates, not trained on, if that adapter can be the checkpoint.
 
     With a single release they are scored as well, at no privacy cost; the unaccounted choice reads them itself.
@@ -142,7 +122,7 @@ def rounds_pipeline(made: Checkpoints, guidance: Guidance, *, silos: bool = Fals
     first = {"adapter_before": POPRI("adapter"), "state_before": POPRI("state")}
     if not single:
         carried["ledger_before"], first["ledger_before"] = "ledger", POPRI("ledger_open")
-    one_round = Pipeline([*_candidates(guidance), *_judgement(single, silos=silos), _training()])
+    one_round = Pipeline([*_candidates(guidance), *_judgement(single), _training()])
     unrolled = unroll(one_round, rounds=made.rounds, namespace=POPRI.name, carried=carried, first=first)
     return unrolled + _last_candidates(made, guidance) if made.last_writes else unrolled
 
@@ -184,13 +164,13 @@ def _candidates(guidance: Guidance) -> list[Node]:
     ]
 
 
-def _judgement(single: bool, *, silos: bool = False) -> list[Node]:
+def _judgement(single: bool) -> list[Node]:
     """Create scores, pairs and the next state."""
     judged = ["state_before", "candidates", "candidate_embeddings", "scores", "pairs", PARAMS]
     if single:
         judged.append(RELEASED)
     return [
-        _score_by_release() if single else _asked_scores() if silos else _score_candidates(),
+        _score_by_release() if single else _score_candidates(),
         node(
             nodes.choose_preference_pairs,
             ["prompts", "candidates", "scores", PARAMS],
@@ -217,16 +197,6 @@ def _score_candidates() -> Node:
         [*private, "candidates", "candidate_embeddings", "state_before", PARAMS],
         ["scores", "ledger"],
         name="score_candidates",
-        tags=Tag.RELEASE,
-    )
-
-
-def _asked_scores() -> Node:
-    return node(
-        of_silos.ask_scores,
-        [FEDERATION, "ledger_before", "candidates", "candidate_embeddings", "state_before", PARAMS],
-        ["scores", "ledger"],
-        name="ask_scores",
         tags=Tag.RELEASE,
     )
 
@@ -387,8 +357,8 @@ def create_pipeline(settings: Settings) -> Pipeline:
     guidance = Guidance(candidates=texts and chosen["guided"] == WITH_CANDIDATES, texts=texts)
     return Pipeline(
         [
-            setup_pipeline(made.single_release, guidance, silos=settings.silos),
-            rounds_pipeline(made, guidance, silos=settings.silos),
+            setup_pipeline(made.single_release, guidance),
+            rounds_pipeline(made, guidance),
             final_pipeline(made, guidance),
         ]
     )
@@ -408,5 +378,4 @@ ALGORITHM = Algorithm(
     pipeline=create_pipeline,
     rounds=True,
     controls=controls,
-    asks_silos=True,
 )

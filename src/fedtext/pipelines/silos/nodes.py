@@ -12,33 +12,42 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fedtext.algorithms.flexible import plan as flexible_plan
+from fedtext.algorithms.flexible import profile, selection
+from fedtext.algorithms.pe import plan as pe_plan
 from fedtext.algorithms.pe.histogram import noised_histogram
-from fedtext.algorithms.pe.plan import planned_ledger as planned_evolution
-from fedtext.algorithms.pe.plan import planned_query as planned_histogram
-from fedtext.algorithms.popri.plan import planned_ledger, planned_query
+from fedtext.algorithms.popri import plan as popri_plan
 from fedtext.algorithms.popri.release import release_private_mean, score_by_ballots
+from fedtext.algorithms.wasp import judging
+from fedtext.algorithms.wasp import plan as wasp_plan
 from fedtext.federation.flower import FlowerTransport
 from fedtext.federation.inquiry import Card
 from fedtext.federation.private_samples import class_index, label_codes
-from fedtext.federation.silos_asked import (
-    Silos,
-    cards_of,
-    parties_of,
-    validate_aggregation,
-    validate_cards,
-)
+from fedtext.federation.silos import STRONG, of_kind
+from fedtext.federation.silos import parties_of as parties_by_role
+from fedtext.federation.silos_asked import Silos as Asked
+from fedtext.federation.silos_asked import cards_of, parties_of, validate_aggregation, validate_cards
 from fedtext.federation.units import Population
 from fedtext.models.encoder import Encoder
+from fedtext.models.generator import TrainableGenerator
+from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.federation import FederationParameters
+from fedtext.params.flexible import Flexible
 from fedtext.params.pe import Pe
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
+from fedtext.params.silos import Silos
+from fedtext.params.wasp import Wasp
+from fedtext.privacy.assumptions import OWN_PROCESSES
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.parties import Party
+from fedtext.system.errors import InputError
 from fedtext.system.missing import nullable
+from fedtext.voting.class_means import noised_class_means
 
 Cards = list[dict[str, Any]]
 State = dict[str, Any]
+Released = tuple[np.ndarray, Ledger]
 
 
 def way_to(federation: FederationParameters) -> FlowerTransport:
@@ -65,24 +74,22 @@ def meet_silos(federation: FederationParameters, privacy: Privacy, encoder: Enco
     )
 
 
-def _parties(silo_cards: Cards, privacy: Privacy) -> tuple[Party, ...]:
-    return parties_of([Card.model_validate(card) for card in silo_cards], privacy.epsilon)
-
-
 def open_popri_ledger(
-    population: Population, silo_cards: Cards, encoder: Encoder, popri: Popri, privacy: Privacy
+    silo_cards: Cards, population: Population, encoder: Encoder, popri: Popri, privacy: Privacy
 ) -> Ledger:
     """Open POPri's ledger with the silos as parties, after checking that the plan fits the budget of each."""
     parties = _parties(silo_cards, privacy)
-    return planned_ledger(population.training, popri, privacy, embedding_dim=encoder.dim, parties=parties)
+    return _of_silos(
+        popri_plan.planned_ledger(population.training, popri, privacy, embedding_dim=encoder.dim, parties=parties)
+    )
 
 
-def ask_mean_features(
-    federation: FederationParameters, ledger: Ledger, encoder: Encoder, popri: Popri
-) -> tuple[np.ndarray, Ledger]:
+def ask_mean_features(federation: FederationParameters, encoder: Encoder, ledger: Ledger, popri: Popri) -> Released:
     """Ask the silos for their mean features per class, the one release of `witness_*` and `mean_embedding` scoring."""
-    query = planned_query(popri, ledger.declaration, ledger.population, embedding_dim=encoder.dim, round_number=0)
-    return release_private_mean(query, Silos(way_to(federation)), popri, ledger)
+    query = popri_plan.planned_query(
+        popri, ledger.declaration, ledger.population, embedding_dim=encoder.dim, round_number=0
+    )
+    return release_private_mean(query, Asked(way_to(federation)), popri, ledger)
 
 
 def ask_scores(
@@ -92,19 +99,20 @@ def ask_scores(
     candidate_embeddings: np.ndarray,
     state: State,
     popri: Popri,
-) -> tuple[np.ndarray, Ledger]:
+) -> Released:
     """Ask the silos for their clipped ballots on the round's candidates."""
     if candidates.empty:
         return np.zeros(0), ledger
     width, t = candidate_embeddings.shape[1], state["round"] + 1
-    query = planned_query(popri, ledger.declaration, ledger.population, embedding_dim=width, round_number=t)
+    query = popri_plan.planned_query(popri, ledger.declaration, ledger.population, embedding_dim=width, round_number=t)
     labels = class_index(label_codes(nullable(candidates["label"])), popri.labels)
-    return score_by_ballots(query, Silos(way_to(federation)), candidate_embeddings, labels, popri, ledger)
+    return score_by_ballots(query, Asked(way_to(federation)), candidate_embeddings, labels, popri, ledger)
 
 
-def open_evolution_ledger(population: Population, silo_cards: Cards, evolution: Pe, privacy: Privacy) -> Ledger:
+def open_evolution_ledger(silo_cards: Cards, population: Population, evolution: Pe, privacy: Privacy) -> Ledger:
     """Open Private Evolution's ledger with the silos as parties."""
-    return planned_evolution(population.training, evolution, privacy, parties=_parties(silo_cards, privacy))
+    parties = _parties(silo_cards, privacy)
+    return _of_silos(pe_plan.planned_ledger(population.training, evolution, privacy, parties=parties))
 
 
 def ask_votes(
@@ -114,8 +122,133 @@ def ask_votes(
     voted_embeddings: np.ndarray,
     state: State,
     evolution: Pe,
-) -> tuple[np.ndarray, Ledger]:
+) -> Released:
     """Ask the silos for their votes on the round's candidates."""
-    query = planned_histogram(evolution, ledger.declaration, ledger.population, state["round"] + 1)
+    query = pe_plan.planned_query(evolution, ledger.declaration, ledger.population, state["round"] + 1)
     labels = class_index(label_codes(nullable(candidates["label"])), evolution.labels)
-    return noised_histogram(query, Silos(way_to(federation)), voted_embeddings, labels, evolution, ledger)
+    return noised_histogram(query, Asked(way_to(federation)), voted_embeddings, labels, evolution, ledger)
+
+
+def open_wasp_ledger(
+    silo_cards: Cards, population: Population, state: State, encoder: Encoder, wasp: Wasp, privacy: Privacy
+) -> Ledger:
+    """Open WASP's ledger with the silos as parties."""
+    parties, models = _parties(silo_cards, privacy), len(state["weights"])
+    return _of_silos(
+        wasp_plan.planned_ledger(
+            population.training, wasp, privacy, models=models, embedding_dim=encoder.dim, parties=parties
+        )
+    )
+
+
+def ask_class_means(federation: FederationParameters, encoder: Encoder, ledger: Ledger, wasp: Wasp) -> Released:
+    """Ask the silos for their class means, the one release of `votes: single_release`."""
+    query = wasp_plan.class_means_query(wasp, ledger.declaration, ledger.population, encoder.dim)
+    return noised_class_means(query, Asked(way_to(federation)), wasp.labels, ledger)
+
+
+def ask_top_q(
+    federation: FederationParameters,
+    ledger: Ledger,
+    candidates: pd.DataFrame,
+    candidate_embeddings: np.ndarray,
+    state: State,
+    wasp: Wasp,
+) -> Released:
+    """Ask the silos for their similar and dissimilar votes."""
+    voted = judging.candidates_of(candidate_embeddings, judging.label_index(candidates, wasp))
+    query = wasp_plan.votes_query(wasp, ledger.declaration, ledger.population, state["round"] + 1)
+    return judging.noised_votes(query, Asked(way_to(federation)), voted, wasp, ledger)
+
+
+def ask_model_sums(
+    federation: FederationParameters,
+    ledger: Ledger,
+    candidates: pd.DataFrame,
+    candidate_embeddings: np.ndarray,
+    state: State,
+    wasp: Wasp,
+) -> Released:
+    """Ask the silos for each model's sum of similar votes."""
+    voted = judging.candidates_of(candidate_embeddings, judging.label_index(candidates, wasp))
+    names, number = sorted(state["weights"]), state["round"] + 1
+    query = wasp_plan.model_sums_query(wasp, ledger.declaration, ledger.population, number, len(names))
+    model = judging.model_index(candidates, names)
+    return judging.noised_model_sums(query, Asked(way_to(federation)), voted, model, wasp, ledger)
+
+
+def units_of_silos(silo_cards: Cards, *_declared: Privacy | Silos) -> dict[str, int]:
+    """Return how many units each silo declares."""
+    return {card["name"]: card["population"] for card in silo_cards}
+
+
+def open_flexible_ledger(
+    silo_cards: Cards,
+    units: dict[str, int],
+    start: np.ndarray,
+    encoder: Encoder,
+    flexible: Flexible,
+    silos: Silos,
+    privacy: Privacy,
+    _corpus: Corpus,
+    _partition: Partition,
+) -> Ledger:
+    """Open the ledger of flexible participation, with silos that count and vote."""
+    budgets = {party.name: party.epsilon for party in _parties(silo_cards, privacy)}
+    parties = parties_by_role(units, silos.model_copy(update={"budgets": budgets}), privacy.epsilon)
+    if of_kind(parties, STRONG) or not flexible.noise:
+        raise InputError(
+            f"silos.strong is {silos.strong} and flexible.noise {flexible.noise}: silos in processes of their own "
+            "count and vote with noise, and do not train yet; set silos.strong=0 and flexible.noise=true",
+            code="silos-do-not-train",
+            parameter="silos.strong",
+            value=silos.strong,
+        )
+    return _of_silos(
+        flexible_plan.planned_ledger(parties, flexible, privacy, dim=start.size, embedding_dim=encoder.dim)
+    )
+
+
+def train_nobody(ledger: Ledger, _generator: TrainableGenerator, _start: np.ndarray, _flexible: Flexible) -> Released:
+    """Return no trained weights: no silo is strong."""
+    return np.zeros(0, dtype=np.float32), ledger
+
+
+def ask_profile(federation: FederationParameters, ledger: Ledger, flexible: Flexible) -> Released:
+    """Ask the silos for their counts of records of each code."""
+    query = flexible_plan.profile_query(flexible, ledger.declaration)
+    total, charged = profile.noised_profile(query, Asked(way_to(federation)), flexible, ledger)
+    return total, charged
+
+
+def ask_nearest_votes(
+    federation: FederationParameters,
+    ledger: Ledger,
+    candidates: pd.DataFrame,
+    candidate_embeddings: np.ndarray,
+    flexible: Flexible,
+) -> Released:
+    """Ask the silos for their votes for the texts."""
+    query = flexible_plan.votes_query(flexible, ledger.declaration, ledger.parties)
+    if query is None or candidates.empty:
+        return np.zeros(0), ledger
+    labels = class_index(label_codes(nullable(candidates["label"])), flexible.labels)
+    voted = selection.candidates_of(candidate_embeddings, labels)
+    return selection.noised_votes(query, Asked(way_to(federation)), voted, flexible, ledger)
+
+
+def ask_code_means(federation: FederationParameters, encoder: Encoder, ledger: Ledger, flexible: Flexible) -> Released:
+    """Ask the silos for a sum of embeddings of each code (`selection: herd`)."""
+    query = flexible_plan.means_query(flexible, ledger.declaration, ledger.parties, embedding_dim=encoder.dim)
+    if query is None:
+        return np.zeros(0), ledger
+    return noised_class_means(query, Asked(way_to(federation)), flexible.labels, ledger)
+
+
+def _parties(silo_cards: Cards, privacy: Privacy) -> tuple[Party, ...]:
+    return parties_of([Card.model_validate(card) for card in silo_cards], privacy.epsilon)
+
+
+def _of_silos(ledger: Ledger) -> Ledger:
+    """Return the ledger with the rule by which units are told apart: by whose process has them."""
+    return ledger.model_copy(update={"partition_rule": OWN_PROCESSES})
