@@ -24,7 +24,7 @@ from tests.silo.examples import NAMES, silo, table
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = Path(os.environ.get("FEDTEXT_FLOWER") or ROOT / ".venv-flower")
-LONGEST = 120.0  # seconds for a process to be there
+LONGEST = 400.0  # seconds for a process to be there
 SILO, LIAR = "fedtext.silo.cli", "tests.silo.liar"
 
 

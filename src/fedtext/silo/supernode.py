@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fedtext.silo.settings import Link
-from fedtext.system.errors import InputError, MissingFileError
+from fedtext.system.errors import FedtextError, InputError, MissingFileError
 
 LOG = logging.getLogger(__name__)
 VERSION = "1.42.0"
@@ -27,22 +27,48 @@ PAUSE = 1.0  # seconds between two looks for a message
 Handler = Callable[[bytes], bytes]
 
 
+class LinkLostError(FedtextError, RuntimeError):
+    """The connection to the server is lost."""
+
+
 def serve(link: Link, beside: Path, handle: Handler, stopped: Callable[[], bool] = lambda: False) -> None:
     """Answer messages until the process is ended.
 
     Raises:
         ValueError: another version of Flower is installed, or none; or the key is not of the right kind.
         OSError: a file of the connection is missing.
+        RuntimeError: the connection is lost.
     """
     _validate_version()
+    lost = None
     with _connected(link, beside) as (node, receive, send, pull, push, confirm):
         LOG.info("connected to %s as node %s", link.superlink, node)
-        while not stopped():
-            if (received := receive()) is None:
-                time.sleep(PAUSE)
-                continue
-            envelope, tree = received
-            _send(_reply_to(_whole(envelope, tree, pull, confirm), handle), send, push)
+        try:
+            while not stopped():
+                if (received := receive()) is None:
+                    time.sleep(PAUSE)
+                    continue
+                _answer(received, pull, confirm, handle, send, push)
+        except Exception as error:  # Flower's connection would end the block without a word
+            lost = error
+    if lost is not None:
+        raise LinkLostError(
+            f"the connection to {link.superlink} is lost ({type(lost).__name__}): start the silo again, and what was "
+            "answered is answered in the same way",
+            code="silo-link-lost",
+            value=link.superlink,
+        ) from lost
+
+
+def _answer(received: Any, pull: Any, confirm: Any, handle: Handler, send: Any, push: Any) -> None:
+    """Answer one message; one that cannot be read as Flower's is left."""
+    envelope, tree = received
+    try:
+        message = _whole(envelope, tree, pull, confirm)
+    except (ValueError, TypeError, KeyError):
+        LOG.exception("a message that cannot be read")
+        return
+    _send(_reply_to(message, handle), send, push)
 
 
 @contextmanager
