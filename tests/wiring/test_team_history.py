@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from fedtext.privacy.data_set_budget import DataSetBudget
 from fedtext.privacy.history import HISTORY_ROOT, History, release_history
 from fedtext.privacy.spending import Rules, TotalExceeded
 from fedtext.privacy.team_registry import KEYS, TeamRegistry

@@ -113,6 +113,7 @@ class Silo(Parameters):
             enrolment=None,
             holders=None,
             total_epsilon=own.epsilon,
+            history=None,
         )
 
 
