@@ -23,8 +23,8 @@ def page(silo: Silo, folder: Path) -> str:
         f"# Silo {silo.name}\n\n"
         f"{spent:.4g} of epsilon {own.epsilon:.4g} is spent, at delta {own.delta:.4g}: it protects each of "
         f"{own.population:,} {own.unit}s, with all that the table holds of it.\n"
-        f"{len(noted)} questions came, {len(answered)} were answered. What left each time are sums of whole numbers "
-        "with this silo's own noise in them, and no text.\n\n" + (HEAD + "".join(map(_row, noted)) if noted else "")
+        f"Questions: {len(noted)}, answered: {len(answered)}. What left each time are sums of whole numbers with this "
+        "silo's own noise in them, and no text.\n\n" + (HEAD + "".join(map(_row, noted)) if noted else "")
     )
 
 
