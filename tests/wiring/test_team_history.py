@@ -24,9 +24,9 @@ from fedtext.wiring import account
 from fedtext.wiring.account import DataSetBudget
 from fedtext.wiring.config import ProjectConfigLoader
 from tests.postgres_server import PASSWORD, Server, postgres, team_database
+from tests.privacy.test_data_set_budget import opened
 from tests.refusals import refuses
 from tests.wiring.conftest import ToyProject, here
-from tests.wiring.test_account import opened
 from tests.wiring.test_unit_identity_whose import TEXTS, run, table
 
 __all__ = ["postgres", "team_database"]

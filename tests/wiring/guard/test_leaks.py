@@ -192,7 +192,7 @@ ELSEWHERE = {
         "test_an_emptied_history_is_refused_and_a_removed_one_counts",
     ),
     "two runs that ask at once for what is left once": (
-        "wiring/test_account.py",
+        "privacy/test_data_set_budget.py",
         "test_of_two_gates_that_ask_at_the_same_time_for_what_is_left_once_one_gets_it",
     ),
     "one person under two spellings of an id": (
