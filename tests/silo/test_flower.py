@@ -84,8 +84,11 @@ def test_popri_end_to_end_releases_the_sum_of_one_process_and_a_resumed_run_asks
     for _ in range(2):
         done = kedro("run", "--env", "tiny", "--pipelines", "popri", "--params", told)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-        for name in NAMES:
-            assert outcomes(place, name, "popri.mean_features") == ["answered"]
+    log = (tmp_path / "data" / ".fedtext" / "run.log").read_text()
+    again = ["repeated"] if "libraries changed" in log else []  # by somebody else, between the two runs
+    for name in NAMES:
+        assert outcomes(place, name, "popri.mean_features") == ["answered", *again]
+        assert [one.name for one in release_history(own(place, name))] == ["popri.mean_features"]
     made = tmp_path / "data" / "07_model_output" / "popri"
     assert (made / "synthetic.parquet").exists()
     assert "stayed with 3 silos" in (tmp_path / "data/08_reporting/popri/privacy_report.md").read_text()
@@ -116,7 +119,7 @@ def test_a_killed_silo_is_named_and_when_it_is_back_nobody_pays_again(place: Pla
     cards, asked = cards_of(place.transport(), 3), query("test.killed")
     place.end("west", signal.SIGKILL)
     with refuses("silo-missing", value="west"):
-        Silos(place.transport(patience=20.0)).summed(asked, MEANS, ledger(cards))
+        Silos(place.transport(patience=60.0)).summed(asked, MEANS, ledger(cards))
     place.start_silo("west")
     assert Silos(place.transport()).summed(asked, MEANS, ledger(cards)).ledger.releases
     assert outcomes(place, "north", "test.killed") == ["answered", "repeated"]

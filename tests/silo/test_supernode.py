@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -46,3 +48,30 @@ def test_only_a_key_of_the_right_kind_is_taken(tmp_path: Path) -> None:
 def test_a_missing_certificate_is_named(tmp_path: Path) -> None:
     with refuses("missing-link-file", value=str(tmp_path / "server.pem")):
         supernode._file("server.pem", tmp_path)
+
+
+def test_a_connection_that_is_lost_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    @contextmanager
+    def connected(_: Link, __: Path) -> Iterator[tuple[object, ...]]:
+        made.append(len(made))
+
+        def receive() -> None:
+            if len(made) == 1:
+                raise ConnectionError("away")
+
+        yield "node", receive, None, None, None, None
+
+    monkeypatch.setattr(supernode, "_validate_version", lambda: None)
+    monkeypatch.setattr(supernode, "_connected", connected)
+    monkeypatch.setattr(supernode, "RECONNECT", 0.0)
+    monkeypatch.setattr(supernode, "PAUSE", 0.0)
+    asked: list[int] = []
+
+    def stopped() -> bool:
+        asked.append(0)
+        return len(made) > 1 and len(asked) > 5
+
+    supernode.serve(LINK, tmp_path, lambda message: message, stopped)
+    assert made == [0, 1]

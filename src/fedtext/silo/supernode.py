@@ -18,29 +18,32 @@ from pathlib import Path
 from typing import Any
 
 from fedtext.silo.settings import Link
-from fedtext.system.errors import FedtextError, InputError, MissingFileError
+from fedtext.system.errors import InputError, MissingFileError
 
 LOG = logging.getLogger(__name__)
 VERSION = "1.42.0"
 RECORD, FIELD = "fedtext", "message"  # where a message's bytes lie in Flower's message
 PAUSE = 1.0  # seconds between two looks for a message
+RECONNECT = 10.0  # seconds before a lost connection is made again
 Handler = Callable[[bytes], bytes]
 
 
-class LinkLostError(FedtextError, RuntimeError):
-    """The connection to the server is lost."""
-
-
 def serve(link: Link, beside: Path, handle: Handler, stopped: Callable[[], bool] = lambda: False) -> None:
-    """Answer messages until the process is ended.
+    """Answer messages until the process is ended; a connection that is lost is made again.
 
     Raises:
         ValueError: another version of Flower is installed, or none; or the key is not of the right kind.
         OSError: a file of the connection is missing.
-        RuntimeError: the connection is lost.
     """
     _validate_version()
-    lost = None
+    while not stopped():
+        if (lost := _until_lost(link, beside, handle, stopped)) is not None:
+            LOG.warning("the connection to %s is lost (%s)", link.superlink, lost, exc_info=lost)
+            time.sleep(RECONNECT)
+
+
+def _until_lost(link: Link, beside: Path, handle: Handler, stopped: Callable[[], bool]) -> Exception | None:
+    """Answer messages; return why the connection was lost, for Flower's own would end without a word."""
     with _connected(link, beside) as (node, receive, send, pull, push, confirm):
         LOG.info("connected to %s as node %s", link.superlink, node)
         try:
@@ -49,15 +52,9 @@ def serve(link: Link, beside: Path, handle: Handler, stopped: Callable[[], bool]
                     time.sleep(PAUSE)
                     continue
                 _answer(received, pull, confirm, handle, send, push)
-        except Exception as error:  # Flower's connection would end the block without a word
-            lost = error
-    if lost is not None:
-        raise LinkLostError(
-            f"the connection to {link.superlink} is lost ({type(lost).__name__}): start the silo again, and what was "
-            "answered is answered in the same way",
-            code="silo-link-lost",
-            value=link.superlink,
-        ) from lost
+        except Exception as error:
+            return error
+    return None
 
 
 def _answer(received: Any, pull: Any, confirm: Any, handle: Handler, send: Any, push: Any) -> None:
