@@ -267,6 +267,11 @@ VALUES = [
     ("popri.preference.lora.rnk=1", "popri.preference.lora.rnk", "did you mean 'rank'?"),
     ("corpus.text_colum=x", "corpus.text_colum", "did you mean 'text_column'?"),
     ("privacy.zzzzz=1", "privacy.zzzzz is no parameter", "conf/base has them all"),
+    (
+        "corpus.source=table,corpus.path=x.csv,corpus.client_column=text",
+        "corpus.text_column and corpus.client_column are both 'text'",
+        "name the column of the texts",
+    ),
     # the budget
     ("privacy.epsilon=0", "privacy.epsilon is 0", "greater than 0"),
     ("privacy.epsilon=-1", "privacy.epsilon is -1", "greater than 0"),
@@ -396,6 +401,11 @@ TABLES = [
     ("mine.jsonl", '{"body": "a"}\n', "", "among its 1 (body)", "set corpus.text_column"),
     ("mine.jsonl", '[\n {"text": "a"}\n]\n', "", "line 1: not valid JSON", "column"),
     ("mine.parquet", "no parquet", "", "not a readable Parquet file", "write it again"),
+    ("mine.csv", "PK\x03\x04 of a spreadsheet", "", "an archive or a workbook", "save its sheet as CSV"),
+    ("mine.csv", "<!DOCTYPE html><p>Sign in, please", "", "a web page", "download the file itself"),
+    ("mine.jsonl", "SQLite format 3\x00", "", "a database", "write its rows as CSV"),
+    ("mine.csv", "%PDF-1.7", "", "a PDF", "give a table of texts"),
+    ("mine.csv", "sep=,\ntext,id\na,b\n", "", "a line before its header", "delete the line"),
 ]
 
 

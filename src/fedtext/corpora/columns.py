@@ -170,6 +170,27 @@ def column_names(path: Path) -> list[str]:
         return []
 
 
+# What a file that is named as a table begins with where it is none, and what it is then, with the remedy.
+_KINDS = {
+    b"\x1f\x8b": "compressed (gzip: unpack it)",
+    b"PK\x03\x04": "an archive or a workbook (zip: unpack it, or save its sheet as CSV)",
+    b"\xd0\xcf\x11\xe0": "a workbook (save its sheet as CSV)",
+    b"PAR1": "Parquet (name it .parquet)",
+    b"%PDF": "a PDF (give a table of texts)",
+    b"SQLite format 3": "a database (write its rows as CSV)",
+    b"<!doctype": "a web page (download the file itself)",
+    b"<html": "a web page (download the file itself)",
+    b"sep=": "CSV with a line before its header (delete the line `sep=`)",
+}
+
+
+def kind_of(path: Path) -> str:
+    """Return what a file is that is no table of text, by its first bytes; empty for all others."""
+    with path.open("rb") as file:
+        head = file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
+    return next((kind for mark, kind in _KINDS.items() if head.lower().startswith(mark.lower())), "")
+
+
 def other_delimiter(first_line: str) -> str | None:
     """Return a description of what separates the columns of a file without commas; None if nothing does."""
     counts = {word: first_line.count(mark) for mark, word in DELIMITERS.items()}

@@ -22,6 +22,7 @@ from fedtext.corpora.columns import (
     day,
     digest_names,
     format_of,
+    kind_of,
     name_of,
     optional,
     parquet_parts,
@@ -241,6 +242,8 @@ def existing_table(name: str, asked_by: str) -> Path:
         )
     if not path.stat().st_size:
         raise InputError(f"{path} is empty: give a file with texts", code="empty-table", value=str(path))
+    if path.suffix.lower() != ".parquet" and (kind := kind_of(path)):
+        raise InputError(f"{path} is {kind}, whatever its name says", code="another-kind-of-file", value=str(path))
     return path
 
 

@@ -27,6 +27,7 @@ from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.near_duplicates import Duplicate, firsts_of_clusters, near_duplicates, unpacked
 from fedtext.largefedbench.shards import FACTS, ROW_GROUP, ShardFacts
 from fedtext.largefedbench.snapshot import CHUNKS, CLIENTS, Row, TableWriter
+from fedtext.largefedbench.tokens import words_of
 from fedtext.largefedbench.turns import n_words
 from fedtext.params.largefedbench import ClientUnit, LargeFedBench, Splitting
 
@@ -167,6 +168,7 @@ class Merged:
 
 def merge_config(task: MergeTask) -> Merged:
     """Merge the shards of one config into its tables."""
+    words_of.cache_clear()  # of the shards that this process wrote: the merge of a million texts needs its room
     return _Merge(task).run(task.shards)
 
 

@@ -166,12 +166,13 @@ def firsts_of_clusters(found: Iterable[Duplicate]) -> dict[int, int]:
     return {client: root(client) for client in parents if root(client) != client}
 
 
-def _buckets(keys: UInt32[np.ndarray, "client row"]) -> list[np.ndarray]:
-    """Return groups of two or more clients with equal keys, each in client order."""
+def _buckets(keys: UInt32[np.ndarray, "client row"]) -> Iterator[np.ndarray]:
+    """Yield groups of two or more clients with equal keys, each in client order."""
     if not len(keys):
-        return []
+        return
     order = np.lexsort(keys.T[::-1])
     changes = (keys[order][1:] != keys[order][:-1]).any(axis=1)
     edges = np.concatenate([[0], np.flatnonzero(changes) + 1, [len(order)]])
     shared = np.flatnonzero(np.diff(edges) > 1)  # most clients are alone in theirs
-    return [np.sort(order[edges[group] : edges[group + 1]]) for group in shared]
+    for group in shared:
+        yield np.sort(order[edges[group] : edges[group + 1]])

@@ -168,6 +168,18 @@ class Corpus(Parameters):
         return self
 
     @model_validator(mode="after")
+    def _no_column_is_two_things(self) -> Self:
+        if self.source == "table" and self.client_column == self.text_column:
+            raise InputError(
+                f"corpus.text_column and corpus.client_column are both {self.text_column!r}: name the column of the "
+                "texts, and the one that says whose they are (null if each row is a client of its own)",
+                code="one-column-for-two",
+                parameter="corpus.client_column",
+                value=self.client_column,
+            )
+        return self
+
+    @model_validator(mode="after")
     def _its_source_is_asked_for(self) -> Self:
         reads_path = self.source if self.has_path else "table"
         in_columns = self.source if self.source == "docstrings" else "table"
