@@ -112,12 +112,12 @@ MUTATIONS = (
     ),
     Mutation(
         "federation/mechanism.py",
-        "(*stream, str(unit))",
-        "(*stream, str(len(block.unit)))",
+        "_rounding_randomness(key, (*stream, str(unit))))[0])",
+        "_rounding_randomness(key, (*stream, str(len(block.unit)))))[0])",
         "a message depends on who else is there",
     ),
     Mutation(
-        "federation/mechanism.py", "for unit in sorted(waiting):", "for unit in []:", "who holds nothing sends nothing"
+        "federation/mechanism.py", "for unit in sorted(silent):", "for unit in []:", "who holds nothing sends nothing"
     ),
     Mutation(
         "federation/private_samples.py",

@@ -148,13 +148,19 @@ def configure(**parameters: dict[str, Any]) -> Settings:
     return Settings(loader_for(None, parameters))
 
 
+def _undescribed() -> Settings:
+    """Return the active settings for texts of no described kind, which no model is asked to sort for reading."""
+    loader = active_loader()
+    return Settings(loader_for(loader.env, {**(loader.runtime_params or {}), "corpus": {"description": None}}))
+
+
 def run_in_memory(algorithm: str, privacy: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     """Runs the clients' pipeline and an algorithm's, with `more` data sets given; everything made, by name."""
     from fedtext.pipeline_registry import algorithms, whole
     from fedtext.pipelines.clients.pipeline import create_pipeline as clients
 
     known = algorithms()
-    pipeline = clients(counted=True) + whole(known[algorithm], known, Settings(active_loader()))
+    pipeline = clients(counted=True) + whole(known[algorithm], known, _undescribed())
     private = pd.DataFrame(
         {"client_id": [f"c{i // 2}" for i in range(80)], "text": [f"secret {i}" for i in range(80)],
          "label": ["tea", "rum"] * 40, "split": ["train"] * 60 + ["validation"] * 10 + ["test"] * 10}
@@ -196,7 +202,7 @@ def train_in_memory(algorithm: str, privacy: dict[str, Any], more: dict[str, Any
     from fedtext.pipeline_registry import algorithms, whole
 
     known = algorithms()
-    pipeline = whole(known[algorithm], known, Settings(active_loader()))
+    pipeline = whole(known[algorithm], known, _undescribed())
     ids, texts = [f"c{i // 2}" for i in range(40)], made_up(40, 0)
     train = pd.DataFrame({"client_id": ids, "text": texts})
     enrolled = np.unique(unit_of(train, privacy.get("unit", "client")))

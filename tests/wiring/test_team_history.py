@@ -21,7 +21,6 @@ from fedtext.privacy.history import HISTORY_ROOT, History, release_history
 from fedtext.privacy.spending import Rules, TotalExceeded
 from fedtext.privacy.team_registry import KEYS, TeamRegistry
 from fedtext.wiring import account
-from fedtext.wiring.account import DataSetBudget
 from fedtext.wiring.config import ProjectConfigLoader
 from tests.postgres_server import PASSWORD, Server, postgres, team_database
 from tests.privacy.test_data_set_budget import opened

@@ -44,24 +44,24 @@ def serve(link: Link, beside: Path, handle: Handler, stopped: Callable[[], bool]
 
 def _until_lost(link: Link, beside: Path, handle: Handler, stopped: Callable[[], bool]) -> Exception | None:
     """Answer messages; return why the connection was lost, for Flower's own would end without a word."""
-    with _connected(link, beside) as (node, receive, send, pull, push, confirm):
+    with _connected(link, beside) as (node, receive, send, pull, push, acknowledge):
         LOG.info("connected to %s as node %s", link.superlink, node)
         try:
             while not stopped():
                 if (received := receive()) is None:
                     time.sleep(PAUSE)
                     continue
-                _answer(received, pull, confirm, handle, send, push)
+                _answer(received, pull, acknowledge, handle, send, push)
         except Exception as error:
             return error
     return None
 
 
-def _answer(received: Any, pull: Any, confirm: Any, handle: Handler, send: Any, push: Any) -> None:
+def _answer(received: Any, pull: Any, acknowledge: Any, handle: Handler, send: Any, push: Any) -> None:
     """Answer one message; one that cannot be read as Flower's is left."""
     envelope, tree = received
     try:
-        message = _whole(envelope, tree, pull, confirm)
+        message = _whole(envelope, tree, pull, acknowledge)
     except (ValueError, TypeError, KeyError):
         LOG.exception("a message that cannot be read")
         return
@@ -79,18 +79,18 @@ def _connected(link: Link, beside: Path) -> Iterator[tuple[Any, ...]]:
         insecure=certificates is None,
         root_certificates=certificates,
         authentication_keys=None if link.private_key is None else _keys(_file(link.private_key, beside)),
-    ) as (node, receive, send, _get_run, _get_app, pull, push, confirm):
-        yield node, receive, send, pull, push, confirm
+    ) as (node, receive, send, _get_run, _get_app, pull, push, acknowledge):
+        yield node, receive, send, pull, push, acknowledge
 
 
-def _whole(envelope: Any, tree: Any, pull: Any, confirm: Any) -> Any:
+def _whole(envelope: Any, tree: Any, pull: Any, acknowledge: Any) -> Any:
     """Return the message with its content, which travels apart from it."""
     from flwr.app import Message
     from flwr.supercore.inflatable.inflatable_utils import pull_and_inflate_object_from_tree
 
     run = envelope.metadata.run_id
     message = pull_and_inflate_object_from_tree(
-        tree, lambda name: pull(run, name), lambda name: confirm(run, name), return_type=Message
+        tree, lambda name: pull(run, name), lambda name: acknowledge(run, name), return_type=Message
     )
     message.metadata.__dict__["_message_id"] = tree.object_id  # what travels does not hold its own digest
     return message

@@ -22,8 +22,8 @@ from fedtext.privacy.data_set_budget import DataSetBudget
 from fedtext.privacy.history import History, release_history
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.spending import Rules, Spent, TotalExceeded, not_yet_made
+from fedtext.privacy.team_registry import registry_at
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.account import active_registry
 from fedtext.wiring.own_run import RunParameters
 
 TELL_UNITS = frozenset({"corpus", "partition", "chunking", "models", "evaluation"})  # groups of parameters
@@ -77,7 +77,7 @@ def budget_checker(data_root: Path) -> Callable[..., bool]:
     def check_budget(privacy: Privacy, *plans: Sequence[PlannedReleases]) -> bool:
         asked, refused = [one for plan in plans for one in plan], list[TotalExceeded]()
         for rules, part in dict.fromkeys((one.rules, one.ledger.part) for one in asked):
-            history = History(data_root, registry=active_registry())
+            history = History(data_root, registry=registry_at(privacy.history))
             account = DataSetBudget(history, public=False, total=privacy.total_epsilon, rules=rules)
             own = [one for one in asked if (one.rules, one.ledger.part) == (rules, part)]
             new = dict.fromkeys((one.seed, release) for one in own for release in one.releases)
