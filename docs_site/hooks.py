@@ -116,6 +116,8 @@ def _modules(name: str) -> Iterator[str]:
     for file in sorted(
         (PACKAGE / name).rglob("*.py"), key=lambda path: (path.parent, path.name != "__init__.py", path)
     ):
+        if not (file.parent / "__init__.py").is_file():
+            continue  # no module of a package: Flower's app, which travels as files
         parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
         if parts[-1] == "__init__":
             parts = parts[:-1]
