@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 from kedro.pipeline import Pipeline
 
 from fedtext import pipelines
-from fedtext.params.corpus import PUBLISHED_NAMES, is_described
+from fedtext.params.corpus import PUBLISHED_NAMES
 from fedtext.pipelines.clients import pipeline as clients
 from fedtext.pipelines.compare.pipeline import create_pipeline as compare
 from fedtext.pipelines.contamination.pipeline import create_pipeline as contamination
@@ -147,10 +147,10 @@ def _of_silos(settings: Settings) -> dict[str, Pipeline]:
 def whole(algorithm: Algorithm, known: Mapping[str, Algorithm], settings: Settings) -> Pipeline:
     """Return the algorithm's pipeline with its output nodes, after those of the algorithms that it depends on."""
     below = [whole(known[algorithm.depends_on], known, settings)] if algorithm.depends_on else []
-    corpus = settings.group("corpus")
-    described = is_described(corpus.get("public_path"), corpus.get("description"))
     tokens = [clients.tokens_pipeline()] if algorithm.client_tokens else []
-    return Pipeline([*below, *tokens, algorithm.pipeline(settings), outputs(algorithm, described=described)])
+    return Pipeline(
+        [*below, *tokens, algorithm.pipeline(settings), outputs(algorithm, described=settings.is_described)]
+    )
 
 
 def _job(common: Pipeline, algorithm: Algorithm, known: Mapping[str, Algorithm], settings: Settings) -> Pipeline:

@@ -17,7 +17,7 @@ from fedtext.evaluation.measures.known import set_measures
 from fedtext.evaluation.tasks.known import TASKS
 from fedtext.evaluation.tasks.task import DownstreamTask
 from fedtext.params.conditions import PUBLIC_CONTROL, UNTUNED_CONTROL
-from fedtext.params.corpus import Corpus
+from fedtext.params.corpus import Corpus, is_described
 from fedtext.params.described import Described
 from fedtext.params.evaluation import Evaluation, TaskParameters
 from fedtext.params.federation import FederationParameters
@@ -127,6 +127,12 @@ class Settings:
     def corpus_is_public(self) -> bool:
         """Whether the corpus is a public stand-in for private text; if its parameters are faulty, it is not."""
         return corpus_is_public(self.parameters)
+
+    @property
+    def is_described(self) -> bool:
+        """Whether a generator writes the public text from a description."""
+        corpus = self.group("corpus")
+        return is_described(corpus.get("public_path"), corpus.get("description"))
 
     @property
     def silos(self) -> bool:

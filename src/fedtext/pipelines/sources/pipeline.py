@@ -2,7 +2,6 @@
 
 from kedro.pipeline import Node, Pipeline, node
 
-from fedtext.params.corpus import is_described
 from fedtext.pipelines.sources import nodes
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.pipeline_settings import Settings
@@ -48,10 +47,9 @@ def snapshot_pipeline() -> Pipeline:
 
 def public_text_pipeline(settings: Settings) -> Pipeline:
     """Create the public texts for prompts and the public baseline: a table, else as described, else packages."""
-    corpus = settings.group("corpus")
-    if is_described(corpus.get("public_path"), corpus.get("description")):
+    if settings.is_described:
         return described_text_pipeline()
-    own = corpus.get("public_path") is not None
+    own = settings.group("corpus").get("public_path") is not None
     read = node(nodes.read_public_records, CORPUS, "public_records", name=Reader.PUBLIC, tags=Tag.READS_PACKAGES)
     return Pipeline([read, *([_judged()] if own else [])])
 
