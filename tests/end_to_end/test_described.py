@@ -9,7 +9,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fedtext.wiring import trial
 from tests.end_to_end.conftest import Said, kedro, params
 from tests.golden.test_same_bytes import made_up
 from tests.openai_server import KEY, WORDS, Served, serving
@@ -44,8 +43,7 @@ def test_a_job_on_a_table_needs_one_sentence(tmp_path: Path, own: dict[str, obje
         ]
         count = len(served.asked)
         assert kedro(*command, FEDTEXT_ENDPOINT_KEY=KEY).returncode == 0
-        again = [body for _, body, _ in served.asked[count:] if trial.EXAMPLES[0] not in str(body)]
-        assert again == [], "a finished run asked for texts again, beside the trial of each server"
+        assert len(served.asked) == count, "a finished run asked for texts again"
     assert KEY not in done.stdout + done.stderr
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     synthetic = pd.read_parquet(tmp_path / "data" / "07_model_output" / "pe" / "synthetic.parquet")

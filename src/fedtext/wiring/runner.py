@@ -47,7 +47,7 @@ from fedtext.wiring.guard.watch import suspended
 from fedtext.wiring.made_with import facts_in, report_facts
 from fedtext.wiring.planning import COUNTED, line_of_run
 from fedtext.wiring.stages import Clock, in_order, stages
-from fedtext.wiring.trial import check_servers
+from fedtext.wiring.trial import check_servers, leads_to_servers
 from fedtext.wiring.unit_identity import RECORDS, unit_rules, units_known_by
 
 LOG = logging.getLogger(__name__)
@@ -135,7 +135,7 @@ class ResumableRunner(SequentialRunner):
         keep_freed_memory()
         data_root = Path(self._data_root) if self._data_root else active_data_root()
         readers = Counter(chain.from_iterable(node.inputs for node in pipeline.nodes))
-        total, ran = len(pipeline.nodes), set[str]()
+        total, ran, tried = len(pipeline.nodes), set[str](), False
         kept = pipeline.inputs() | pipeline.outputs()
         account = _data_set_budget(data_root, pipeline)
         opened: list[Ledger] = []
@@ -154,8 +154,9 @@ class ResumableRunner(SequentialRunner):
                 _give_facts(resumption, node, cast(DataCatalog, catalog))
                 if (reason := resumption.reason_to_run(node)) is not None:
                     _check_same_parameters(resumption, node)
-                    if not ran:  # once; a run with nothing left to do queries no server
+                    if not tried and leads_to_servers(pipeline, node, cast(DataCatalog, catalog)):
                         check_servers(pipeline, cast(DataCatalog, catalog), active_parameters())
+                        tried = True
                     if (line := clock.begin(node)) is not None:
                         echo(line)
                     self._logger.info("Node %d of %d, %s: %s", position, total, node.name, reason)

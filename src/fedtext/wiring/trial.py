@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kedro.io import DataCatalog
-from kedro.pipeline import Pipeline
+from kedro.pipeline import Node, Pipeline
 
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models.generator import TrainableGenerator
@@ -35,7 +35,7 @@ def check_servers(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[
     if not any(Tag.RELEASE in node.tags for node in pipeline.nodes):
         return
     for name in sorted(pipeline.inputs()):
-        if name not in catalog or not getattr(catalog.get(name), "is_server", False):
+        if not _is_server(catalog, name):
             continue
         beside = [parameters.get(group) for group in parameters_beside(pipeline, name)]
         samplers = [Sampler.model_validate(found) for group in beside for found in _inside(group, "sampler")]
@@ -77,6 +77,19 @@ def _try(name: str, generator: Any, sampler: Sampler) -> None:
             code="generator-answers-without-text",
             value=name,
         )
+
+
+def leads_to_servers(pipeline: Pipeline, node: Node, catalog: DataCatalog) -> bool:
+    """Return whether a node, or one that stands on it, makes a release or is given a server.
+
+    A run that makes only a report again, since further releases were recorded, asks no server.
+    """
+    later = pipeline.from_nodes(node.name).nodes
+    return any(Tag.RELEASE in one.tags or any(_is_server(catalog, name) for name in one.inputs) for one in later)
+
+
+def _is_server(catalog: DataCatalog, name: str) -> bool:
+    return name in catalog and bool(getattr(catalog.get(name), "is_server", False))
 
 
 def parameters_beside(pipeline: Pipeline, name: str) -> list[str]:
