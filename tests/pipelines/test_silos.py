@@ -92,10 +92,10 @@ class Encoder:
 
 @pytest.fixture
 def silos(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> InProcess:
-    """Desks without tables, for what needs no answer."""
-    from fedtext.silo.desk import Desk
+    """Handlers without tables, for what needs no answer."""
+    from fedtext.silo.handler import MessageHandler
 
-    wire = InProcess(*(Desk(silo(name, protection={"epsilon": 2.0}), tmp_path) for name in NAMES))
+    wire = InProcess(*(MessageHandler(silo(name, protection={"epsilon": 2.0}), tmp_path) for name in NAMES))
     monkeypatch.setattr(nodes, "way_to", lambda _: wire)
     return wire
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fedtext.silo.desk import Desk
-from fedtext.silo.journal import FILE as JOURNAL
+from fedtext.silo.audit_log import FILE as AUDIT_LOG
+from fedtext.silo.handler import MessageHandler
 from tests.silo.examples import NAMES, silo, table
 
 
@@ -17,9 +17,9 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("silos")
     for name in NAMES:
         table(name).to_csv(folder / f"{name}.csv", index=False)
-        Desk(silo(name), folder).holdings()
+        MessageHandler(silo(name), folder).local_data()
         shutil.rmtree(folder / f"{name}-own" / ".fedtext")
-        assert not (folder / f"{name}-own" / JOURNAL).exists()
+        assert not (folder / f"{name}-own" / AUDIT_LOG).exists()
     return folder
 
 

@@ -17,7 +17,7 @@ from fedtext.params.flexible import Flexible
 from fedtext.params.pe import Pe
 from fedtext.params.popri import Popri
 from fedtext.params.wasp import Wasp
-from fedtext.silo.desk import Desk
+from fedtext.silo.handler import MessageHandler
 from fedtext.silo.settings import Silo
 from fedtext.voting.class_means import ClassMeans
 from fedtext.wiring.conf_files import deep_merge
@@ -91,12 +91,12 @@ def silo(name: str, **changes: Any) -> Silo:
 
 
 class InProcess:
-    """A transport without a network: it hands each message to the very desks that a silo's process has."""
+    """A transport without a network: it hands each message to the very handlers that a silo's process has."""
 
-    def __init__(self, *desks: Desk) -> None:
-        self.desks = desks
+    def __init__(self, *handlers: MessageHandler) -> None:
+        self.handlers = handlers
         self.asked = 0
 
     def ask(self, message: bytes, wanted: int) -> list[bytes]:
         self.asked += 1
-        return [desk.reply(message) for desk in self.desks]
+        return [handler.reply(message) for handler in self.handlers]

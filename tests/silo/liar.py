@@ -9,7 +9,7 @@ import numpy as np
 
 from fedtext.federation.inquiry import Answer, packed_reply, read_reply
 from fedtext.silo import cli
-from fedtext.silo.desk import Desk
+from fedtext.silo.handler import MessageHandler
 
 LIES = {
     "width": lambda numbers: numbers[:-1],
@@ -18,7 +18,7 @@ LIES = {
 }
 
 
-class Liar(Desk):
+class Liar(MessageHandler):
     def reply(self, message: bytes) -> bytes:
         honest = read_reply(super().reply(message))
         if not isinstance(honest, Answer):
@@ -27,7 +27,7 @@ class Liar(Desk):
 
 
 if __name__ == "__main__":
-    import fedtext.silo.desk
+    import fedtext.silo.handler
 
-    fedtext.silo.desk.Desk = Liar  # type: ignore[misc]
+    fedtext.silo.handler.MessageHandler = Liar  # type: ignore[misc]
     cli.main()

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from fedtext.federation.inquiry import AskedQuery, Inquiry
 from fedtext.federation.query import Query
 from fedtext.silo.cli import LOCK, holding_folder, main
-from fedtext.silo.desk import Desk
+from fedtext.silo.handler import MessageHandler
 from fedtext.silo.settings import read_settings
 from fedtext.system.held_locks import holding
 from fedtext.system.locks import LockHeldError
@@ -74,13 +74,13 @@ def test_the_report_says_what_was_asked_answered_and_spent(place: Path, monkeypa
     monkeypatch.setattr("click.echo", printed.append)
     assert do("report", "--settings", "north.yml").exception is None
     assert "0 of epsilon 4 is spent" in printed.pop()
-    desk = Desk(silo("north"), place)
+    handler = MessageHandler(silo("north"), place)
     for noise in (6.0, 6.0, 0.01):
         query = Query("votes", 2, DIM * len(CODES), 1.0, noise)
-        desk.reply(Inquiry(AskedQuery.of(query), ClassMeans(labels=CODES)).packed())
+        handler.reply(Inquiry(AskedQuery.of(query), ClassMeans(labels=CODES)).packed())
     assert do("report", "--settings", "north.yml").exception is None
     (page,) = printed
-    assert f"{desk.spent():.4g} of epsilon 4 is spent" in page
+    assert f"{handler.spent():.4g} of epsilon 4 is spent" in page
     rows = [line for line in page.splitlines() if line.startswith("| 20")]
     assert len(rows) == 3
     assert rows[0].endswith("| answered |")

@@ -26,8 +26,8 @@ from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.history import release_history
 from fedtext.privacy.ledger import Ledger
-from fedtext.silo.desk import Desk
-from fedtext.silo.journal import entries
+from fedtext.silo.audit_log import entries
+from fedtext.silo.handler import MessageHandler
 from fedtext.silo.settings import read_settings
 from fedtext.voting.class_means import ClassMeans
 from tests.end_to_end.conftest import kedro, params
@@ -68,7 +68,7 @@ def own(place: Place, silo: str) -> Path:
 def desks_of_copies(place: Place, to: Path) -> InProcess:
     """The silos' own keys, tables and embeddings in one process, with ledgers that are empty again."""
     copied = shutil.copytree(place.folder, to, ignore=shutil.ignore_patterns(".fedtext", "state", "server", "flower"))
-    return InProcess(*(Desk(read_settings(Path(copied) / f"{name}.yml"), Path(copied)) for name in NAMES))
+    return InProcess(*(MessageHandler(read_settings(Path(copied) / f"{name}.yml"), Path(copied)) for name in NAMES))
 
 
 def test_popri_end_to_end_releases_the_sum_of_one_process_and_a_resumed_run_asks_nobody(

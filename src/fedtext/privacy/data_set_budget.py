@@ -1,6 +1,6 @@
 """The budget of a data set, and the guard that each node's releases pass: only declared nodes, within one budget.
 
-A silo's process keeps its own budget by the same guard (fedtext.silo.desk); there a question stands for a node.
+A silo's process keeps its own budget by the same guard (fedtext.silo.handler); there a question stands for a node.
 """
 
 from __future__ import annotations

@@ -81,12 +81,12 @@ def init(settings: Path, **said: object) -> None:
 def check(settings: Path) -> None:
     """Read the table and embed it, once; nobody is asked, and nothing leaves."""
     with _one_sentence():
-        from fedtext.silo.desk import Desk
+        from fedtext.silo.handler import MessageHandler
 
-        desk = Desk(read_settings(settings), settings.parent.resolve())
-        with holding_folder(desk.folder):
-            held = desk.holdings()
-        click.echo(f"{len(held.records):,} rows, {len(held.samples):,} passages, embedded in {desk.folder}")
+        handler = MessageHandler(read_settings(settings), settings.parent.resolve())
+        with holding_folder(handler.folder):
+            held = handler.local_data()
+        click.echo(f"{len(held.records):,} rows, {len(held.samples):,} passages, embedded in {handler.folder}")
 
 
 @main.command()
@@ -94,16 +94,16 @@ def check(settings: Path) -> None:
 def serve(settings: Path) -> None:
     """Answer a server's questions until this process is ended."""
     with _one_sentence():
-        from fedtext.silo.desk import Desk
+        from fedtext.silo.handler import MessageHandler
         from fedtext.silo.supernode import serve as answer
 
         silo, beside = read_settings(settings), settings.parent.resolve()
-        desk = Desk(silo, beside)
-        with holding_folder(desk.folder), _logged(desk.folder):
-            desk.holdings()
+        handler = MessageHandler(silo, beside)
+        with holding_folder(handler.folder), _logged(handler.folder):
+            handler.local_data()
             signal.signal(signal.SIGTERM, _end)
             click.echo(f"silo {silo.name} answers {silo.link.superlink}; {_terms(silo)}")
-            answer(silo.link, beside, desk.reply)
+            answer(silo.link, beside, handler.reply)
 
 
 @main.command()

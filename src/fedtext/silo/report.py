@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from fedtext.privacy.spending import total_epsilon
-from fedtext.silo.desk import budget_of, ledger_of
-from fedtext.silo.journal import Entry, entries
+from fedtext.silo.audit_log import Entry, entries
+from fedtext.silo.handler import budget_of, ledger_of
 from fedtext.silo.settings import Silo
 
 HEAD = "| when (UTC) | question | round | numbers | epsilon alone | reply |\n|---|---|---:|---:|---:|---|\n"

@@ -1,4 +1,4 @@
-"""A silo as a node of Flower's: it fetches messages from a SuperLink, and answers them at its own desk.
+"""A silo as a node of Flower's: it fetches messages from a SuperLink, and answers them at its own handler.
 
 It speaks the Fleet API of flwr 1.42 as a SuperNode does. A stock SuperNode runs whatever app the server sends with a
 run, with the rights of its own process: it could read the table. Here the app of a run is never fetched. All that runs

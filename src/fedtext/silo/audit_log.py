@@ -1,4 +1,4 @@
-"""A silo's journal: a line for each inquiry, with what was asked, what it cost and what was replied; never any text."""
+"""A silo's audit log: a line for each inquiry, with what was asked, its cost and what was replied; never any text."""
 
 from __future__ import annotations
 

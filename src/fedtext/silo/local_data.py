@@ -31,7 +31,7 @@ KEPT = "embeddings-{digest}.safetensors"
 
 
 @dataclass(frozen=True)
-class Holdings:
+class LocalData:
     """A silo's passages.
 
     Attributes:
@@ -63,7 +63,7 @@ class Holdings:
         return PrivateSamples(seen, self.unit, label, np.unique(self.unit), holder)
 
 
-def read_holdings(silo: Silo, beside: Path, folder: Path) -> Holdings:
+def read_local_data(silo: Silo, beside: Path, folder: Path) -> LocalData:
     """Return what the silo holds; embeddings that are kept in `folder` are not made again.
 
     Raises:
@@ -85,7 +85,7 @@ def read_holdings(silo: Silo, beside: Path, folder: Path) -> Holdings:
     kept = folder / KEPT.format(digest=_digest(samples, silo))
     (holder,) = unit_codes([silo.name]).tolist()
     named = silo.table.client_column is not None
-    return Holdings(records, samples, _embeddings(samples, silo, kept), unit, holder, named)
+    return LocalData(records, samples, _embeddings(samples, silo, kept), unit, holder, named)
 
 
 def fingerprint(silo: Silo, beside: Path) -> tuple[object, ...]:

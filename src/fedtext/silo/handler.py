@@ -1,4 +1,4 @@
-"""A silo's desk: every message from a server comes here, and what it returns is all that leaves.
+"""A silo's handler: every message from a server comes here, and what it returns is all that leaves.
 
 The silo computes the sum over its own units, adds all of its noise by its own key, prices the public query by itself
 and charges its own ledger. It trusts the server with nothing: neither with the price nor with the question.
@@ -27,9 +27,9 @@ from fedtext.privacy.ledger import BudgetExceeded, Ledger
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.privacy.registry import Registry
 from fedtext.privacy.spending import total_epsilon
-from fedtext.silo.holdings import Holdings, fingerprint, read_holdings, unit_rules
-from fedtext.silo.journal import Entry, Outcome, add_entry
+from fedtext.silo.audit_log import Entry, Outcome, add_entry
 from fedtext.silo.known import QUESTIONS
+from fedtext.silo.local_data import LocalData, fingerprint, read_local_data, unit_rules
 from fedtext.silo.settings import Silo
 from fedtext.system.errors import FedtextError, InputError
 from fedtext.system.folders import make_own_folder, own_file
@@ -47,7 +47,7 @@ class _Replied(NamedTuple):
     epsilon: float | None = None
 
 
-class Desk:
+class MessageHandler:
     """Answers a server's messages.
 
     Args:
@@ -62,14 +62,14 @@ class Desk:
         make_own_folder(self.folder)
         self._key = key or _own_key(self.folder)
         self._ledger = ledger_of(silo)
-        self._held: tuple[tuple[object, ...], Holdings] | None = None
+        self._held: tuple[tuple[object, ...], LocalData] | None = None
         self.budget = budget_of(silo, self.folder)
 
-    def holdings(self) -> Holdings:
+    def local_data(self) -> LocalData:
         """Return what the silo holds, read again if its table has changed."""
         now = fingerprint(self.silo, self._beside)
         if self._held is None or self._held[0] != now:
-            found = read_holdings(self.silo, self._beside, self.folder)
+            found = read_local_data(self.silo, self._beside, self.folder)
             self.budget.history.register_units(found.people, found.records["text"])
             self._held = now, found
         return self._held[1]
@@ -123,7 +123,7 @@ class Desk:
 
     def _answered(self, query: Query, inquiry: Inquiry, priced: float) -> _Replied:
         known = len(self.budget.history.entries())
-        samples = self.holdings().asked(inquiry.question)
+        samples = self.local_data().asked(inquiry.question)
         with guarding(self.budget.guard_of(kind_of(type(inquiry.question)), releases=True)):
             found = release_grid_sum(query, inquiry.question.blocks, samples, self._ledger, self._key)
         again = len(self.budget.history.entries()) == known

@@ -1,4 +1,4 @@
-"""A silo's desk: the same integers as one process, its own price, its own budget, and nothing but messages."""
+"""A silo's handler: the same integers as one process, its own price, its own budget, and nothing but messages."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from fedtext.privacy.history import release_history
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.privacy.parties import Party
-from fedtext.silo import desk as desks
-from fedtext.silo.desk import KEY, Desk
-from fedtext.silo.journal import entries
+from fedtext.silo import handler as handlers
+from fedtext.silo.audit_log import entries
+from fedtext.silo.handler import KEY, MessageHandler
 from fedtext.voting.class_means import ClassMeans
 from tests.parameters import conf_base
 from tests.silo.examples import CODES, DIM, NAMES, every_question, silo, table, unit_rows
@@ -50,13 +50,13 @@ def query(question: Question = MEANS, **changes: Any) -> Query:
     return replace(asked, **changes)
 
 
-def asked(desk: Desk, question: Question = MEANS, **changes: Any) -> Answer | Refusal | Card:
-    return read_reply(desk.reply(Inquiry(AskedQuery.of(query(question, **changes)), question).packed()))
+def asked(handler: MessageHandler, question: Question = MEANS, **changes: Any) -> Answer | Refusal | Card:
+    return read_reply(handler.reply(Inquiry(AskedQuery.of(query(question, **changes)), question).packed()))
 
 
 def in_one_process(place: Path, question: Question, **changes: Any) -> GridSum:
     """What one process gives that holds all three tables, its ledger knowing three parties."""
-    held = [Desk(silo(name), place).holdings().asked(question) for name in NAMES]
+    held = [MessageHandler(silo(name), place).local_data().asked(question) for name in NAMES]
     columns = [min(one.features.shape[1] for one in held), max(one.features.shape[1] for one in held)]
     samples = PrivateSamples(
         np.concatenate([wider(one.features, columns[1]) for one in held]),
@@ -79,14 +79,14 @@ def wider(rows: np.ndarray, columns: int) -> np.ndarray:
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: type(one).__name__)
 def test_three_desks_together_give_the_integers_of_one_process_noise_and_all(place: Path, question: Question) -> None:
-    answers = [asked(Desk(silo(name), place, SHARED), question) for name in NAMES]
+    answers = [asked(MessageHandler(silo(name), place, SHARED), question) for name in NAMES]
     assert all(isinstance(one, Answer) for one in answers)
     total = sum(one.sum for one in answers if isinstance(one, Answer))
     assert np.array_equal(total, in_one_process(place, question).sum)
 
 
 def test_each_silo_s_key_is_its_own_and_nobody_else_may_read_it(place: Path) -> None:
-    north, south = Desk(silo("north"), place), Desk(silo("south"), place)
+    north, south = MessageHandler(silo("north"), place), MessageHandler(silo("south"), place)
     assert (place / "north-own" / KEY).read_text() != (place / "south-own" / KEY).read_text()
     for file in (place / "north-own").rglob("*"):
         if file.is_file() and file.suffix in (".json", ".safetensors"):
@@ -99,23 +99,23 @@ def test_each_silo_s_key_is_its_own_and_nobody_else_may_read_it(place: Path) -> 
 
 def test_embeddings_are_made_once_and_kept(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fedtext.models.encoder.load_encoder", lambda *_: pytest.fail("embedded again"))
-    assert isinstance(asked(Desk(silo("north"), place)), Answer)
+    assert isinstance(asked(MessageHandler(silo("north"), place)), Answer)
 
 
 def test_the_silo_prices_the_question_itself_and_charges_its_own_ledger(place: Path) -> None:
-    desk = Desk(silo("north"), place)
-    assert isinstance(asked(desk), Answer)
+    handler = MessageHandler(silo("north"), place)
+    assert isinstance(asked(handler), Answer)
     alone = epsilon(noise_multiplier=6.0, delta=1e-5, rounds=1)
-    assert desk.spent() == pytest.approx(alone, rel=1e-6)
-    assert isinstance(asked(desk, round=2), Answer)
-    assert desk.spent() == pytest.approx(epsilon(noise_multiplier=6.0, delta=1e-5, rounds=2), rel=1e-6)
-    assert [one.outcome for one in entries(desk.folder)] == ["answered", "answered"]
-    assert [one.epsilon for one in entries(desk.folder)] == pytest.approx([alone, alone])
+    assert handler.spent() == pytest.approx(alone, rel=1e-6)
+    assert isinstance(asked(handler, round=2), Answer)
+    assert handler.spent() == pytest.approx(epsilon(noise_multiplier=6.0, delta=1e-5, rounds=2), rel=1e-6)
+    assert [one.outcome for one in entries(handler.folder)] == ["answered", "answered"]
+    assert [one.epsilon for one in entries(handler.folder)] == pytest.approx([alone, alone])
 
 
 def test_the_same_question_again_gives_the_same_bytes_and_costs_nothing(place: Path) -> None:
-    first = asked(Desk(silo("north"), place))
-    again = Desk(silo("north"), place)  # after a kill
+    first = asked(MessageHandler(silo("north"), place))
+    again = MessageHandler(silo("north"), place)  # after a kill
     second = asked(again)
     assert isinstance(first, Answer)
     assert isinstance(second, Answer)
@@ -125,28 +125,28 @@ def test_the_same_question_again_gives_the_same_bytes_and_costs_nothing(place: P
 
 
 def test_what_the_budget_does_not_pay_is_refused_in_a_sentence_and_nothing_is_spent(place: Path) -> None:
-    desk = Desk(silo("north"), place)
-    refused = asked(desk, noise_multiplier=0.05)
+    handler = MessageHandler(silo("north"), place)
+    refused = asked(handler, noise_multiplier=0.05)
     assert isinstance(refused, Refusal)
-    assert (refused.silo, refused.code) == ("north", desks.BUDGET)
+    assert (refused.silo, refused.code) == ("north", handlers.BUDGET)
     assert "0 is spent" in refused.sentence
-    assert not release_history(desk.folder)
-    rounds = [asked(desk, round=number) for number in range(1, 80)]
+    assert not release_history(handler.folder)
+    rounds = [asked(handler, round=number) for number in range(1, 80)]
     answered = [isinstance(one, Answer) for one in rounds]
     assert answered == sorted(answered, reverse=True), "once it is spent, it stays spent"
     assert 10 < sum(answered) < 79
-    assert desk.spent() <= 4.0
+    assert handler.spent() <= 4.0
     assert epsilon(noise_multiplier=6.0, delta=1e-5, rounds=sum(answered) + 1) > 4.0
 
 
 def test_another_question_under_one_name_and_round_is_paid_again(place: Path) -> None:
     """A server that asks two things and calls them one gets noise of its own for each, and a bill for both."""
-    desk, other = Desk(silo("north"), place), ClassMeans(labels=("b", "a"))
-    first, second = asked(desk), asked(desk, other)
+    handler, other = MessageHandler(silo("north"), place), ClassMeans(labels=("b", "a"))
+    first, second = asked(handler), asked(handler, other)
     assert isinstance(first, Answer)
     assert isinstance(second, Answer)
-    assert len(release_history(desk.folder)) == 2
-    assert desk.spent() == pytest.approx(epsilon(noise_multiplier=6.0, delta=1e-5, rounds=2), rel=1e-6)
+    assert len(release_history(handler.folder)) == 2
+    assert handler.spent() == pytest.approx(epsilon(noise_multiplier=6.0, delta=1e-5, rounds=2), rel=1e-6)
 
 
 class Everything(Question):
@@ -157,58 +157,58 @@ class Everything(Question):
 
 
 def test_a_question_that_it_does_not_know_is_refused(place: Path) -> None:
-    desk = Desk(silo("north"), place)
+    handler = MessageHandler(silo("north"), place)
     inquiry = Inquiry(AskedQuery.of(query()), Everything())
-    refused = read_reply(desk.reply(inquiry.packed()))
+    refused = read_reply(handler.reply(inquiry.packed()))
     assert isinstance(refused, Refusal)
     assert refused.code == "unknown-question"
-    assert not release_history(desk.folder)
+    assert not release_history(handler.folder)
 
 
 @pytest.mark.parametrize(
     "message", [b"", b"{}", pack("inquiry", {}), pack("inquiry", {"query": {"dim": -1}}), pack("run", {})]
 )
 def test_what_is_no_inquiry_is_refused(place: Path, message: bytes) -> None:
-    desk = Desk(silo("north"), place)
-    assert isinstance(read_reply(desk.reply(message)), Refusal)
-    assert [one.outcome for one in entries(desk.folder)] == ["refused"]
+    handler = MessageHandler(silo("north"), place)
+    assert isinstance(read_reply(handler.reply(message)), Refusal)
+    assert [one.outcome for one in entries(handler.folder)] == ["refused"]
 
 
 def test_a_question_for_others_costs_nothing(place: Path) -> None:
-    desk = Desk(silo("north"), place)
-    refused = asked(desk, parties=("south", "west"))
+    handler = MessageHandler(silo("north"), place)
+    refused = asked(handler, parties=("south", "west"))
     assert isinstance(refused, Refusal)
-    assert refused.code == desks.NOT_ASKED
-    assert isinstance(asked(desk, parties=("north", "west")), Answer)
+    assert refused.code == handlers.NOT_ASKED
+    assert isinstance(asked(handler, parties=("north", "west")), Answer)
 
 
 def test_what_fails_says_nothing_of_the_text(place: Path) -> None:
     """An error may quote a record: the server learns that something failed, and no more."""
     rows = table("north")
     rows.loc[3, "text"] = ""
-    desk = Desk(silo("north"), place)
+    handler = MessageHandler(silo("north"), place)
     rows.to_csv(place / "north.csv", index=False)
-    refused = asked(desk)
+    refused = asked(handler)
     assert isinstance(refused, Refusal)
-    assert refused.code == desks.FAILED
+    assert refused.code == handlers.FAILED
     assert "row" not in refused.sentence
-    assert not release_history(desk.folder)
-    assert [one.outcome for one in entries(desk.folder)] == ["failed"]
+    assert not release_history(handler.folder)
+    assert [one.outcome for one in entries(handler.folder)] == ["failed"]
 
 
 def test_a_wrong_width_fails_and_costs_nothing(place: Path) -> None:
-    desk = Desk(silo("north"), place)
-    refused = asked(desk, dim=DIM + 1)
+    handler = MessageHandler(silo("north"), place)
+    refused = asked(handler, dim=DIM + 1)
     assert isinstance(refused, Refusal)
-    assert refused.code == desks.FAILED
-    assert not release_history(desk.folder)
+    assert refused.code == handlers.FAILED
+    assert not release_history(handler.folder)
 
 
 def test_more_units_than_declared_are_told_here_alone(place: Path) -> None:
-    desk = Desk(silo("north", protection={"population": 5}), place)
-    refused = asked(desk)
+    handler = MessageHandler(silo("north", protection={"population": 5}), place)
+    refused = asked(handler)
     assert isinstance(refused, Refusal)
-    assert refused.code == desks.FAILED
+    assert refused.code == handlers.FAILED
     assert "5" not in refused.sentence
 
 
@@ -219,20 +219,20 @@ def without_a_record(name: str) -> pd.DataFrame:
 
 
 def test_another_text_is_another_release(place: Path) -> None:
-    desk = Desk(silo("north"), place)
-    first = asked(desk)
+    handler = MessageHandler(silo("north"), place)
+    first = asked(handler)
     without_a_record("north").to_csv(place / "north.csv", index=False)
-    second = asked(desk)
+    second = asked(handler)
     assert isinstance(first, Answer)
     assert isinstance(second, Answer)
     assert not np.array_equal(first.sum, second.sum)
-    assert len(release_history(desk.folder)) == 2
+    assert len(release_history(handler.folder)) == 2
 
 
 def test_removing_a_record_at_one_silo_changes_that_silo_s_message_alone(place: Path) -> None:
-    before = [asked(Desk(silo(name), place, SHARED)) for name in NAMES]
+    before = [asked(MessageHandler(silo(name), place, SHARED)) for name in NAMES]
     without_a_record("south").to_csv(place / "south.csv", index=False)
-    after = [asked(Desk(silo(name), place, SHARED)) for name in NAMES]
+    after = [asked(MessageHandler(silo(name), place, SHARED)) for name in NAMES]
     same = [
         isinstance(one, Answer) and isinstance(other, Answer) and one.sum.tobytes() == other.sum.tobytes()
         for one, other in zip(before, after, strict=True)
@@ -241,7 +241,7 @@ def test_removing_a_record_at_one_silo_changes_that_silo_s_message_alone(place: 
 
 
 def test_its_card_says_what_is_public(place: Path) -> None:
-    card = read_reply(Desk(silo("north"), place).reply(pack(WHO, {})))
+    card = read_reply(MessageHandler(silo("north"), place).reply(pack(WHO, {})))
     assert isinstance(card, Card)
     assert card.model_dump() == {
         "name": "north", "unit": "client", "population": 10, "adjacency": "zero_out", "epsilon": 4.0, "delta": 1e-5,
