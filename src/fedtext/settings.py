@@ -37,6 +37,6 @@ CONFIG_LOADER_CLASS = ProjectConfigLoader
 CONFIG_LOADER_ARGS = {"base_env": "base", "default_run_env": "local"}
 
 # Kedro-Viz's own hooks write row counts of every table they see, private ones too, into the project: exact counts are
-# private. FEDTEXT_TRACKING=off leaves MLflow out of a run altogether.
+# private. FEDTEXT_TRACKING=off leaves MLflow out of a run altogether (`texts`: wiring/hooks/tracking.py).
 _UNTRACKED = os.environ.get("FEDTEXT_TRACKING", "on") == "off"
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro-viz", "kedro_mlflow") if _UNTRACKED else ("kedro-viz",)

@@ -89,7 +89,7 @@ def test_all_steps_are_one_release_within_the_budget() -> None:
     assert (release.name, release.steps, release.rate) == ("dp_sgd_generation.gradients", 7, 0.16)
     with pytest.raises(BudgetExceeded):
         algorithm.planned_ledger(100, params(training={"epochs": 90, "batch_size": 16}), privacy, dim=50)
-    with refuses("batch-above-population", value=64):
+    with refuses("batch-above-population", parameter="dp_sgd_generation.training.batch_size", value=64):
         algorithm.planned_ledger(40, params(), privacy, dim=50)
 
 

@@ -43,7 +43,7 @@ def trained(
     params = conf_base(DpSgd, epochs=4, batch_size=8, units_at_once=4, **changes)
     privacy = conf_base(Privacy, epsilon=1e12, delta=1e-3, noise_seed=1, noise_multiplier=multiplier, unit="record")
     start = adapter_weights(model)
-    query = planned_query("sgd", params, privacy, UNITS, dim=start.size)
+    query = planned_query("sgd", params, privacy, UNITS, dim=start.size, group="sgd")
     opened = opened_ledger([query], privacy, UNITS)
     server, ledger = trained_weights(
         query, model, start, samples(), params, opened, new_noise_key(1), settings=settings

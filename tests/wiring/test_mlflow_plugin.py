@@ -54,10 +54,22 @@ def test_a_refused_run_opens_no_records(tracked: ToyProject) -> None:
     assert not tracked.data.exists()
 
 
-def test_texts_in_place_of_private_ones_go_to_no_server_by_themselves() -> None:
+def test_texts_in_place_of_private_ones_go_to_no_server_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = yaml.safe_load((ROOT / "conf/base/catalog/results.yml").read_text())
     synthetic, scorecard = catalog["{algorithm}_synthetic"], catalog["{algorithm}_scorecard"]
     assert is_tracked(synthetic, public=True)
     assert not is_tracked(synthetic, public=False)
     assert is_tracked(scorecard, public=False)
     assert not is_tracked(catalog["{algorithm}_rounds"], public=True)
+    monkeypatch.setenv("FEDTEXT_TRACKING", "texts")
+    assert is_tracked(synthetic, public=False)
+
+
+def test_a_model_trained_on_private_text_goes_to_no_server_even_if_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = yaml.safe_load((ROOT / "conf/base/catalog/algorithms.yml").read_text())
+    policies = yaml.safe_load((ROOT / "conf/base/catalog/dpprefsyn.yml").read_text())
+    models = (made["{algorithm}.{stage}.adapter"], policies["{algorithm}_policy"])
+    assert all(is_tracked(model, public=True) for model in models)
+    monkeypatch.setenv("FEDTEXT_TRACKING", "texts")
+    assert not any(is_tracked(model, public=False) for model in models)
+    assert is_tracked(made["{algorithm}_ledger"], public=False)

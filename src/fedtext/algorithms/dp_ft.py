@@ -65,9 +65,8 @@ def planned_query(stage: Stage, params: DpFt, privacy: Privacy, population: int,
     Raises:
         ValueError: the expected batch is larger than a half.
     """
-    query = dp_sgd.planned_query(
-        f"{NAME}.{stage}", training_of(params, stage), privacy, half_size(population), dim=dim
-    )  # fmt: skip
+    name, units = f"{NAME}.{stage}", half_size(population)
+    query = dp_sgd.planned_query(name, training_of(params, stage), privacy, units, dim=dim, group=name)
     return replace(query, parties=(HALVES[stage],))
 
 

@@ -34,7 +34,8 @@ NAME = "dp_sgd_generation"
 
 def planned_query(params: DpSgdGeneration, privacy: Privacy, population: int, *, dim: int) -> Query:
     """Plan the one release of a run: the steps of the adapter's training."""
-    return dp_sgd.planned_query(f"{NAME}.gradients", params.training, privacy, population, dim=dim)
+    group = f"{NAME}.training"
+    return dp_sgd.planned_query(f"{NAME}.gradients", params.training, privacy, population, dim=dim, group=group)
 
 
 def planned_ledger(population: int, params: DpSgdGeneration, privacy: Privacy, *, dim: int) -> Ledger:

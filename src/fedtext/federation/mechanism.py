@@ -135,7 +135,8 @@ def planned_release(
     words = _described(declaration, step, own=query.own)
     sampling, rate = accounted_sampling(declaration), accounted_rate(declaration, population)
     if query.batch is not None:
-        sampling, rate = "poisson", batch_rate(declaration, population, query.batch)
+        sampling = "poisson"
+        rate = batch_rate(declaration, population, query.batch, parameter=f"the expected batch of {query.name}")
     return Release(
         name=query.name,
         round=query.round if correlation is None else 0,

@@ -38,8 +38,8 @@ def accounted_rate(privacy: Privacy, population: int) -> float:
     return 1.0 if privacy.aggregation == "local" else sampling_rate(privacy, population)
 
 
-def batch_rate(privacy: Privacy, population: int, batch: int) -> float:
-    """Return the rate of a query's own Poisson sample of `batch` expected units.
+def batch_rate(privacy: Privacy, population: int, batch: int, *, parameter: str) -> float:
+    """Return the rate of a query's own Poisson sample of `batch` expected units, which `parameter` declares.
 
     Raises:
         ValueError: the run declares sampling of its own, or local noise, where the server sees the senders; or there
@@ -55,9 +55,10 @@ def batch_rate(privacy: Privacy, population: int, batch: int) -> float:
         )
     if not 1 <= batch <= population:
         raise InputError(
-            f"the expected batch is {batch}, but there are {population} {privacy.unit}s to draw it from: give a number "
-            f"from 1 to {population}",
+            f"{parameter} is {batch}, but there are {population} {privacy.unit}s to draw a step's batch from: "
+            f"set it to a number from 1 to {population}",
             code="batch-above-population",
+            parameter=parameter,
             value=batch,
         )
     return batch / population
@@ -88,6 +89,7 @@ def planned_multiplier(
     *,
     non_negative: bool = False,
     batch: int | None = None,
+    batch_parameter: str = "batch_size",
     beside: tuple[SampledGaussian, ...] = (),
 ) -> float:
     """Return the noise multiplier of each of `releases` releases: the declared one, or the least for the epsilon.
@@ -98,12 +100,16 @@ def planned_multiplier(
         releases: Number of releases.
         non_negative: True if no contribution has a coordinate below 0, which needs less noise under replace_one.
         batch: Expected size of each release's own Poisson sample; None: units are sampled as declared.
+        batch_parameter: The parameter that declares `batch`, for the error.
         beside: Other releases of the same units that share the budget.
 
     Raises:
         ValueError: published noise is declared without a multiplier, and no paper has a formula for this run; or
             `fedtext.privacy.calibration.noise_multiplier` raises it, as where `beside` uses up the budget.
     """
+    sampling, rate = accounted_sampling(privacy), accounted_rate(privacy, population)
+    if batch is not None:
+        sampling, rate = "poisson", batch_rate(privacy, population, batch, parameter=batch_parameter)
     if privacy.noise_multiplier is not None:
         return privacy.noise_multiplier
     if privacy.calibration == "published":
@@ -119,8 +125,8 @@ def planned_multiplier(
         delta=privacy.delta,
         rounds=releases,
         adjacency=privacy.adjacency,
-        sampling=accounted_sampling(privacy) if batch is None else "poisson",
-        rate=accounted_rate(privacy, population) if batch is None else batch_rate(privacy, population, batch),
+        sampling=sampling,
+        rate=rate,
         non_negative=non_negative,
         beside=beside,
     )

@@ -49,14 +49,17 @@ def steps_of(params: DpSgd, population: int) -> int:
     return max(1, math.ceil(params.epochs * population / params.batch_size))
 
 
-def planned_query(name: str, params: DpSgd, privacy: Privacy, population: int, *, dim: int) -> Query:
+def planned_query(name: str, params: DpSgd, privacy: Privacy, population: int, *, dim: int, group: str) -> Query:
     """Plan the one release of a training of `dim` weights: all its steps, with the noise calibrated to the budget.
+
+    `group` is where `params` stand among the parameters, for errors.
 
     Raises:
         ValueError: the expected batch is larger than the population, or the run declares its own sampling.
     """
     steps = steps_of(params, population)
-    noise = planned_multiplier(privacy, population, steps, batch=params.batch_size)
+    declared = f"{group}.batch_size"
+    noise = planned_multiplier(privacy, population, steps, batch=params.batch_size, batch_parameter=declared)
     return Query(name, 0, dim, params.clip_norm, noise, batch=params.batch_size, steps=steps, use=Training())
 
 

@@ -26,6 +26,7 @@ from fedtext.privacy.signal import Training, Vector
 from fedtext.system.errors import InputError
 
 MOMENT, CLUSTERS, HEADS = "dpprefsyn.second_moment", "dpprefsyn.clusters", "dpprefsyn.heads"
+BATCH = "dpprefsyn.training.batch"
 TALLIES = 3  # iterations of k-means: fixed, so that convergence reveals nothing private
 _CLOSE = 1e-4  # relative tolerance of the scaling
 
@@ -150,11 +151,12 @@ def _multipliers(kinds: Mapping[str, Planned], privacy: Privacy, population: int
     """Return each kind's multiplier: calibrated for one kind, by shares for several, scaled where one is sampled."""
     if len(kinds) == 1:
         ((name, kind),) = kinds.items()
-        return {name: planned_multiplier(privacy, population, kind.count, batch=kind.batch)}
+        return {name: planned_multiplier(privacy, population, kind.count, batch=kind.batch, batch_parameter=BATCH)}
     found = {}
     for name, kind in kinds.items():
         sampled = kind.batch is not None
-        whole = planned_multiplier(privacy, population, kind.count if sampled else 1, batch=kind.batch)
+        asked = kind.count if sampled else 1
+        whole = planned_multiplier(privacy, population, asked, batch=kind.batch, batch_parameter=BATCH)
         found[name] = whole * math.sqrt((1 if sampled else kind.count) / kind.share)
     sampled_kinds = any(kind.batch is not None for kind in kinds.values())
     if not sampled_kinds or privacy.noise_multiplier is not None:
@@ -162,7 +164,7 @@ def _multipliers(kinds: Mapping[str, Planned], privacy: Privacy, population: int
     parts = tuple(
         SampledGaussian(
             "full" if kind.batch is None else "poisson",
-            1.0 if kind.batch is None else batch_rate(privacy, population, kind.batch),
+            1.0 if kind.batch is None else batch_rate(privacy, population, kind.batch, parameter=BATCH),
             1 / found[name],
             kind.count,
         )

@@ -26,6 +26,7 @@ from fedtext.system.errors import InputError
 
 LOG = logging.getLogger(__name__)
 DP_SGD, PROFILE, VOTES, MEANS = "flexible.dp_sgd", "flexible.profile", "flexible.votes", "flexible.means"
+BATCH = "flexible.training.batch_size"
 RECORD_NORM = 1.0  # norm of a record's counts, of one code, and of its embedding
 Parties = Sequence[Party]
 
@@ -119,18 +120,20 @@ def _dp_sgd_multiplier(params: Flexible, privacy: Privacy, party: Party) -> floa
     training, held = params.training, party.population
     if training.batch_size > held:
         raise InputError(
-            f"flexible.training.batch_size is {training.batch_size}, but {party} holds {held} {privacy.unit}s: lower "
+            f"{BATCH} is {training.batch_size}, but {party} holds {held} {privacy.unit}s: lower "
             "it, or let larger silos train (silos.strong)",
             code="batch-above-silo",
-            parameter="flexible.training.batch_size",
+            parameter=BATCH,
             value=training.batch_size,
         )
     within = within_party(privacy.model_copy(update={"epsilon": party.epsilon}))
     if _as_published(privacy):
-        rate = batch_rate(within, held, training.batch_size)
+        rate = batch_rate(within, held, training.batch_size, parameter=BATCH)
         return _phase_multiplier(privacy, _rest(params, privacy), steps=training.steps, rate=rate)
     beside = (_accounted_profile(params, privacy, held),)
-    return planned_multiplier(within, held, training.steps, batch=training.batch_size, beside=beside)
+    return planned_multiplier(
+        within, held, training.steps, batch=training.batch_size, batch_parameter=BATCH, beside=beside
+    )
 
 
 def _of_weak(

@@ -53,7 +53,8 @@ STAGE = re.compile(r"[^.]+\.(?P<stage>[^.]+)\.[^.]+")
 ROUND = re.compile(r"round_(?P<round>\d+)")
 NOT_MLFLOWS = re.compile(r"[^\w.\-/ ]")  # what the name of a metric or a parameter cannot hold
 
-ON_PUBLIC_TEXT = "on_public_text"  # of `tracked`
+ON_PUBLIC_TEXT, OF_TEXTS = "on_public_text", "texts"  # of `tracked`
+ASKED_FOR = "FEDTEXT_TRACKING"  # environment: `texts` records the released texts of any corpus
 
 Wanted = Mapping[str, str]
 
@@ -318,7 +319,7 @@ class TrackingHook:
             self._log_metrics(name, catalog.load(name))
         for name in sorted(self._shown & set(pipeline.all_outputs())):
             if is_tracked(entry(name, catalog.config_resolver), public=corpus_is_public()):
-                _log_report(name, catalog.get(name))
+                _log_file(name, catalog.get(name))
 
     @hook_impl(trylast=True)
     def on_pipeline_error(self, error: Exception) -> None:
@@ -410,16 +411,23 @@ def _command(run_params: dict[str, Any]) -> dict[str, str]:
 def is_tracked(config: Mapping[str, Any], *, public: bool) -> bool:
     """Return whether MLflow gets the entry's file; `public` is whether the corpus is.
 
-    What is written in place of private text goes to no server by itself, though it is released.
+    What is written in place of private text goes to no server by itself, though it is released: somebody asks for it
+    by FEDTEXT_TRACKING=texts. A model that was trained on a private corpus goes to none.
     """
     said = ((config.get("metadata") or {}).get("fedtext") or {}).get("tracked")
+    if said == OF_TEXTS:
+        return public or os.environ.get(ASKED_FOR) == OF_TEXTS
     return public if said == ON_PUBLIC_TEXT else bool(said)
 
 
-def _log_report(name: str, dataset: Any) -> None:
+def _log_file(name: str, dataset: Any) -> None:
+    """Hand a data set's file, or its directory, to MLflow below the name of the folder that holds it."""
     import mlflow
 
     path = Path(str(getattr(dataset, "_filepath", "")))
+    if path.is_dir():
+        mlflow.log_artifacts(str(path), artifact_path=f"{path.parent.name}/{path.name}")
+        return
     if not path.is_file():
         LOG.warning("%s is to be tracked but is no file: MLflow does not get it", name)
         return
