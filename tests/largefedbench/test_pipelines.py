@@ -7,12 +7,15 @@ from types import SimpleNamespace
 from typing import get_args
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fedtext.corpora.records import RECORD_COLUMNS, SPLIT_COLUMN
+from fedtext.datasets.snapshots import SnapshotDataset
 from fedtext.largefedbench.figures import sample_speeches, speech_map, tokens_of_clients, tokens_per_client_by_config
 from fedtext.largefedbench.licenses import LICENSES
 from fedtext.largefedbench.raw_pages import RawPageError
+from fedtext.largefedbench.snapshot import publish
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.corpus import Corpus
 from fedtext.params.largefedbench import LargeFedBench, LicenseId
@@ -44,33 +47,36 @@ def params(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> LargeFedBench:
     )
 
 
+def built(params: LargeFedBench) -> Path:
+    """What the build's node and the data set of its output make together."""
+    return publish(build_largefedbench(params))
+
+
+def read(params: LargeFedBench, snapshot: str | float, **corpus: object) -> pd.DataFrame:
+    """What the data set of a snapshot's records and the node that takes it make together."""
+    place = SnapshotDataset(filepath=params.out_dir, chosen=snapshot).load()
+    declared = conf_base(Corpus, source="snapshot", snapshot=snapshot, config="congress", **corpus)
+    return read_private_snapshot(place, declared, PRIVACY)
+
+
 def test_from_raw_pages_to_records(params: LargeFedBench) -> None:
-    snapshot = build_largefedbench(params)
-    assert Path(snapshot) == Path(params.out_dir) / "2025.1"
+    snapshot = built(params)
+    assert snapshot == Path(params.out_dir) / "2025.1"
     facts, card = describe_largefedbench(snapshot)
     assert facts["sources"]["ca"]["clients"] == 2
     assert "| whole turn | chair |" in card
-    records = read_private_snapshot(
-        conf_base(Corpus, source="snapshot", snapshot=2025.1, config="congress"), PRIVACY, params.out_dir
-    )
+    records = read(params, 2025.1)
     assert tuple(records.columns) == (*RECORD_COLUMNS, SPLIT_COLUMN)
     assert len(records) == 6
-    few, more = (
-        read_private_snapshot(
-            conf_base(Corpus, source="snapshot", snapshot=snapshot, config="congress", max_clients=n),
-            PRIVACY,
-            params.out_dir,
-        )
-        for n in (3, 5)
-    )
+    few, more = (read(params, str(snapshot), max_clients=n) for n in (3, 5))
     assert 0 < len(few) < len(more) < 6  # about so many: a hash of its id takes each, whoever else is there
     assert set(few["client_id"]) < set(more["client_id"]) < set(records["client_id"])
     assert few["client_id"].is_monotonic_increasing
 
 
 def test_diff_by_name(params: LargeFedBench) -> None:
-    build_largefedbench(params)
-    build_largefedbench(params.model_copy(update={"snapshot": "2025.2", "sources": ("ca", "us")}))
+    built(params)
+    built(params.model_copy(update={"snapshot": "2025.2", "sources": ("ca", "us")}))
     difference, changes, ids = compare_snapshots(2025.1, "2025.2", params)
     assert difference["totals"] == {"added": 0, "removed": 7, "altered": 0, "moved": 0}
     assert changes["2025.1-to-2025.2"].startswith("# 2025.1 -> 2025.2")
@@ -79,7 +85,7 @@ def test_diff_by_name(params: LargeFedBench) -> None:
 
 def test_a_byte_that_changes_later_is_noticed_by_the_next_run(params: LargeFedBench) -> None:
     """The directory that the parameter names is an input by content: the reading node is no longer up to date."""
-    snapshot = Path(build_largefedbench(params))
+    snapshot = built(params)
     (named,) = local_paths(params.out_dir)
     before = FileDigests().of(named)
     assert FileDigests().of(named) == before
@@ -87,9 +93,7 @@ def test_a_byte_that_changes_later_is_noticed_by_the_next_run(params: LargeFedBe
     table.write_bytes(table.read_bytes()[:-1] + b"?")
     assert FileDigests().of(named) != before
     with refuses("snapshot-file-changed", value=table.relative_to(snapshot).as_posix()):
-        read_private_snapshot(
-            conf_base(Corpus, source="snapshot", snapshot="2025.1", config="congress"), PRIVACY, params.out_dir
-        )
+        read(params, "2025.1")
 
 
 def test_refusals_name_the_remedy(params: LargeFedBench, tmp_path: Path) -> None:
@@ -99,11 +103,8 @@ def test_refusals_name_the_remedy(params: LargeFedBench, tmp_path: Path) -> None
         compare_snapshots(None, "2025.1", params)
     with refuses("snapshot-not-finished"):
         compare_snapshots("a", "b", params)
-    with refuses("snapshot-not-told"):
-        read_private_snapshot(conf_base(Corpus, source="snapshot"), PRIVACY, params.out_dir)
-    missing = conf_base(Corpus, source="snapshot", snapshot="missing", config="congress")
-    with refuses("snapshot-not-finished"):
-        read_private_snapshot(missing, PRIVACY, params.out_dir)
+    with refuses("not-a-snapshot"):
+        read(params, "missing")
     (tmp_path / "tokenizer.json").write_bytes(b"caf\xe9")
     with refuses("tokenizer-not-utf8"):
         build_largefedbench(params)
@@ -119,7 +120,7 @@ def test_a_bad_page_is_refused_in_one_sentence_even_out_of_a_worker(params: Larg
 
 
 def test_figures(params: LargeFedBench) -> None:
-    snapshot = build_largefedbench(params)
+    snapshot = built(params)
     tokens = tokens_of_clients(snapshot)
     assert {config: len(numbers) for config, numbers in tokens.items()}["congress"] == 6
     figure = tokens_per_client_by_config(tokens)

@@ -151,7 +151,7 @@ def test_reports_ask_the_database_of_the_files_or_of_the_command_line(toy: ToyPr
     stated = "postgresql://me@db/team"
     parameters, catalog = (toy.path / "conf/base" / name for name in ("parameters.yml", "catalog.yml"))
     parameters.write_text(parameters.read_text().replace("privacy:\n", f"privacy:\n  history: {stated}\n"))
-    catalog.write_text('release_history: {type: x, history: "${history:}"}\n' + catalog.read_text())
+    catalog.write_text('release_history: {type: x, history: "${parameter:privacy.history}"}\n' + catalog.read_text())
     loader = ProjectConfigLoader(
         conf_source=str(toy.path / "conf"),
         runtime_params={"privacy": {"history": given}} if given else {},

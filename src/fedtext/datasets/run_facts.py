@@ -62,7 +62,7 @@ class ReleaseHistoryDataset(AbstractDataset[Any, tuple[Spent, ...]]):
 
     Args:
         filepath: The data root: `${data_root:}`.
-        history: A team's database: `${history:}`; None for the user's registry.
+        history: A team's database: `${parameter:privacy.history}`; None for the user's registry.
         metadata: Ignored by Kedro.
     """
 

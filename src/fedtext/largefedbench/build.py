@@ -1,7 +1,8 @@
 """Raw pages -> snapshot, streaming: shards first, then a merge a config, then the papers, then one rename.
 
 Same pages, parameters, code and library versions give the same bytes in any directory. A build killed anywhere goes
-on from its finished shards; nothing appears under the snapshot's name until everything is written.
+on from its finished shards; nothing appears under the snapshot's name until everything is written and `publish` has
+renamed it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import shutil
 from collections.abc import Iterable
 from importlib.metadata import version
@@ -21,7 +21,7 @@ from fedtext.largefedbench.merge import Merged, MergeTask, merge_config, shard_f
 from fedtext.largefedbench.metadata import write_papers
 from fedtext.largefedbench.raw_pages import RawPageError
 from fedtext.largefedbench.shards import PageDigest, ShardTask, digest_pages, plan_shards, write_shard
-from fedtext.largefedbench.snapshot import MANIFEST, SnapshotError, verify, write_manifest
+from fedtext.largefedbench.snapshot import MANIFEST, Built, SnapshotError, publish, verify, write_manifest
 from fedtext.largefedbench.sources import SOURCES, strangers, unread_files
 from fedtext.largefedbench.takedown import read_takedown
 from fedtext.largefedbench.tokens import ChunkTokenizer
@@ -38,7 +38,14 @@ SHOWN = 5  # files that a refusal names
 
 
 def build_snapshot(params: LargeFedBench, tokenizer: ChunkTokenizer, *, raw_dir: Path, out_dir: Path) -> Path:
-    """Build `out_dir/<params.snapshot>` from the pages below `raw_dir`, or verify and return it if it is already that.
+    """Build `out_dir/<params.snapshot>` as `built_snapshot` does, publish it, and return it."""
+    return publish(built_snapshot(params, tokenizer, raw_dir=raw_dir, out_dir=out_dir))
+
+
+def built_snapshot(params: LargeFedBench, tokenizer: ChunkTokenizer, *, raw_dir: Path, out_dir: Path) -> Built:
+    """Build the snapshot for `out_dir/<params.snapshot>` from the pages below `raw_dir`.
+
+    One that lies there and would come out the same is verified and kept.
 
     Raises:
         ValueError: no snapshot name, no raw pages, or nothing left of them.
@@ -55,7 +62,7 @@ def build_snapshot(params: LargeFedBench, tokenizer: ChunkTokenizer, *, raw_dir:
         return _build(params, tokenizer, raw_dir, out_dir / params.snapshot, current())
 
 
-def _build(params: LargeFedBench, tokenizer: ChunkTokenizer, raw_dir: Path, target: Path, engine: Engine) -> Path:
+def _build(params: LargeFedBench, tokenizer: ChunkTokenizer, raw_dir: Path, target: Path, engine: Engine) -> Built:
     digests = digest_pages(raw_dir, params, engine)
     unread = [error for name in params.sources for error in unread_files(raw_dir, SOURCES[name])] + strangers(raw_dir)
     if not digests:
@@ -70,12 +77,10 @@ def _build(params: LargeFedBench, tokenizer: ChunkTokenizer, raw_dir: Path, targ
     identity = build_identity(params, tokenizer, digests, unread, made_by)
     working = target.with_name(f".{target.name}.building")
     if target.exists():
-        return _existing(target, working, identity["inputs_sha256"])
+        return Built(_existing(target, working, identity["inputs_sha256"]), target)
     shards = _write_shards(params, tokenizer, digests, made_by, working / "shards", engine)
     _merge(shards, working / "snapshot", params, tokenizer, identity, digests, unread, engine)
-    os.rename(working / "snapshot", target)
-    shutil.rmtree(working)
-    return target
+    return Built(working / "snapshot", target)
 
 
 def build_identity(

@@ -2,6 +2,7 @@
 
 - Reading a snapshot: verified first, then as records for the algorithms, as client rows, or row by row.
 - The tables of a snapshot: columns, types, and a writer that gives the same bytes every time.
+- A finished snapshot gets its name by one rename.
 - `MANIFEST.sha256`: the hash of every file of a snapshot, for `sha256sum -c`; written last, checked on load.
 """
 
@@ -9,7 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shutil
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -222,6 +226,32 @@ def verify(root: Path) -> dict[str, str]:
                 value=name,
             )
     return hashes
+
+
+@dataclass(frozen=True)
+class Built:
+    """A finished snapshot that may not yet lie under its name.
+
+    Attributes:
+        directory: Where its files are.
+        target: Where they belong: a directory of the snapshot's name.
+    """
+
+    directory: Path
+    target: Path
+
+
+def publish(built: Built) -> Path:
+    """Move a snapshot to its name by one rename, remove what the build has left, and return its directory."""
+    if built.directory != built.target:
+        os.rename(built.directory, built.target)
+        shutil.rmtree(built.directory.parent)
+    return built.target
+
+
+def is_snapshot(directory: Path | str) -> bool:
+    """Return whether a finished snapshot lies there: one with a manifest."""
+    return (Path(directory) / MANIFEST).is_file()
 
 
 def snapshot_directory(name: str, out_dir: str) -> Path:

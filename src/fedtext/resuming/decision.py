@@ -6,10 +6,10 @@ rebuilt input that came out the same rebuilds nothing further, a changed one reb
 only the fields count that the node read when it ran (fedtext.params.reading). So a run is never a mixture of old and
 new, whatever was killed, changed or deleted in between.
 
-The runner asks it before each node (fedtext.wiring.runner). Two node tags change this. A node with `keep` runs only if
-its output is missing or altered, or its parameters or inputs changed; changes of code, libraries and catalog do not
-count, and an output without a record is accepted (a secret key must survive). `reads_installed_packages` adds every
-installed distribution to what the node depends on.
+The runner asks it before each node (fedtext.wiring.runner). Three node tags change this. A node that `looks_again` runs
+in every run. One with `keep` runs only if its output is missing or altered, or its parameters or inputs changed;
+changes of code, libraries and catalog do not count, and an output without a record is accepted (a secret key must
+survive). `reads_installed_packages` adds every installed distribution to what the node depends on.
 """
 
 from __future__ import annotations
@@ -103,6 +103,8 @@ class Resumption:
     def reason_to_run(self, node: Node) -> str | None:
         """Return why `node` must run; None if it is up to date or no later node needs its unsaved outputs yet."""
         saved = self._saved(node.outputs)
+        if Tag.LOOKS_AGAIN in node.tags:
+            return "it looks at its sources in every run"
         if not node.outputs or (set(node.outputs) - set(saved)) & self._wanted:
             return "its output is not saved"
         if not saved:

@@ -54,7 +54,8 @@ class ProjectConfigLoader(OmegaConfigLoader):
       absent. All lie in a directory or in an archive.
     - A mistake in a file gives an error of one sentence.
     - `${data_root:}` is the absolute directory that this run reads and writes: `--params data_root=DIR`, else the
-      global `data_root`; a relative path starts at the project. `${history:}` is `privacy.history`.
+      global `data_root`; a relative path starts at the project. `${parameter:privacy.history}` is a
+      parameter, `${parameter:A.B,C.D}` the first of them that has a value.
     - `${tracking_root:}` is where MLflow's records lie: the data root, or that which the environment variable
       FEDTEXT_TRACKING_ROOT names; `${tracking_uri:}` is the same directory as a URI. What mlflow.yml makes of them
       is completed (fedtext.wiring.tracking_server).
@@ -83,7 +84,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
         register("data_root", lambda: str(self.data_root), replace=True)
         register("tracking_root", lambda: str(self.tracking_root), replace=True)
         register("tracking_uri", lambda: self.tracking_root.as_uri(), replace=True)  # noqa: PLW0108 - not known yet
-        register("history", lambda: self._parameter("privacy", "history"), replace=True)
+        register("parameter", self._first_stated, replace=True)
         register("description", lambda: self.description, replace=True)
         register("prompt", lambda: self.prompt, replace=True)
         register("openings", lambda: self.openings, replace=True)
@@ -398,6 +399,12 @@ class ProjectConfigLoader(OmegaConfigLoader):
             if group in file
         )
         return self._given(group, name, lambda: next((value for value in stated if value is not None), None))
+
+    def _first_stated(self, *names: str) -> object:
+        """Return the value of the first of these parameters, each `group.name`, that has one."""
+        stated = (self._parameter(*name.split(".")) for name in names)
+        found = next((value for value in stated if value is not None), None)
+        return OmegaConf.create({"value": found}).value
 
     def _given(self, group: str, name: str, otherwise: Callable[[], Any] = lambda: None) -> Any:
         """Return a parameter of the command line, or what `otherwise` gives where the command line has none."""

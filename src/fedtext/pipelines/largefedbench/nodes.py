@@ -8,6 +8,7 @@ from plotly.graph_objects import Figure
 
 from fedtext.largefedbench.figures import speech_map, tokens_per_client_by_config
 from fedtext.largefedbench.review import Pulled, review
+from fedtext.largefedbench.snapshot import Built
 from fedtext.models.encoder import Encoder
 from fedtext.models.language_model import place_of
 from fedtext.params.calendar import Calendar, half_year_before
@@ -55,21 +56,21 @@ def pull_half_year(ingest: Ingest, calendar: Calendar) -> list[Pulled]:
     return pulled
 
 
-def build_half_year(largefedbench: LargeFedBench, calendar: Calendar, half_year_pulled: list[Pulled]) -> str:
-    """Build the snapshot of a half-year from all pages up to its last day; return its directory."""
+def build_half_year(largefedbench: LargeFedBench, calendar: Calendar, half_year_pulled: list[Pulled]) -> Built:
+    """Build the snapshot of a half-year from all pages up to its last day."""
     _, last = half_year(_named(calendar))
     changes = {"snapshot": largefedbench.snapshot or calendar.half_year, "to_date": largefedbench.to_date or last}
     return build_largefedbench(largefedbench.model_copy(update=changes))
 
 
 def review_half_year(
-    half_year_snapshot: str, largefedbench: LargeFedBench, calendar: Calendar, half_year_pulled: list[Pulled]
+    largefedbench_snapshot: Path, largefedbench: LargeFedBench, calendar: Calendar, half_year_pulled: list[Pulled]
 ) -> dict[str, str]:
     """Print, and return under the half-year's name, the page of what a person must look at."""
     from fedtext.largefedbench.diff import compare
     from fedtext.largefedbench.snapshot import provenance, snapshot_directory
 
-    half, snapshot = _named(calendar), Path(half_year_snapshot)
+    half, snapshot = _named(calendar), largefedbench_snapshot
     previous = snapshot_directory(calendar.previous or half_year_before(half), largefedbench.out_dir)
     compared = calendar.previous is not None or previous.is_dir()
     page = review(
@@ -90,18 +91,18 @@ def _named(calendar: Calendar) -> str:
     return calendar.half_year
 
 
-def build_largefedbench(largefedbench: LargeFedBench) -> str:
-    """Build the snapshot `largefedbench.snapshot` from the pages in `largefedbench.raw_dir`; return its directory."""
-    from fedtext.largefedbench.build import build_snapshot
+def build_largefedbench(largefedbench: LargeFedBench) -> Built:
+    """Build the snapshot `largefedbench.snapshot` from the pages in `largefedbench.raw_dir`; saving it publishes it."""
+    from fedtext.largefedbench.build import built_snapshot
     from fedtext.largefedbench.tokens import load_tokenizer
 
     name = largefedbench.tokenizer
     raw_dir, out_dir = Path(largefedbench.raw_dir), Path(largefedbench.out_dir)
     tokenizer = load_tokenizer(place_of(name), name=name)
-    return str(build_snapshot(largefedbench, tokenizer, raw_dir=raw_dir, out_dir=out_dir))
+    return built_snapshot(largefedbench, tokenizer, raw_dir=raw_dir, out_dir=out_dir)
 
 
-def describe_largefedbench(largefedbench_snapshot: str) -> tuple[dict[str, Any], str]:
+def describe_largefedbench(largefedbench_snapshot: Path) -> tuple[dict[str, Any], str]:
     """Return the snapshot's provenance (sizes, counts by rule, bad pages) and its data card."""
     from fedtext.largefedbench.card import render_card
     from fedtext.largefedbench.snapshot import provenance
@@ -111,7 +112,7 @@ def describe_largefedbench(largefedbench_snapshot: str) -> tuple[dict[str, Any],
 
 
 def draw_largefedbench(
-    largefedbench_snapshot: str, encoder: Encoder, largefedbench: LargeFedBench
+    largefedbench_snapshot: Path, encoder: Encoder, largefedbench: LargeFedBench
 ) -> tuple[Figure, Figure]:
     """Draw POPri's Figures 9 and 10 for this snapshot: tokens per client, speeches by country."""
     from fedtext.largefedbench.figures import sample_speeches, tokens_of_clients
@@ -145,12 +146,12 @@ def compare_snapshots(
     return difference, {name: render_diff(difference)}, {name: difference}
 
 
-def release_snapshot(largefedbench_snapshot: str, largefedbench: LargeFedBench, release: Release) -> str:
+def release_snapshot(largefedbench_snapshot: Path, largefedbench: LargeFedBench, release: Release) -> str:
     """Write the release of a snapshot with its changes since `release.previous`; return its directory."""
     from fedtext.largefedbench.release import write_release
     from fedtext.largefedbench.snapshot import snapshot_directory
 
-    snapshot = Path(largefedbench_snapshot)
+    snapshot = largefedbench_snapshot
     previous = snapshot_directory(release.previous, largefedbench.out_dir) if release.previous else None
     date = release.date or datetime.datetime.now(datetime.UTC).date()
     directory = write_release(snapshot, previous, Path(release.out_dir) / snapshot.name, date)

@@ -6,6 +6,7 @@ The pipelines are ingest, largefedbench, largefedbench_diff, half_year, release 
 from kedro.pipeline import Pipeline, node
 
 from fedtext.pipelines.largefedbench import nodes
+from fedtext.privacy.tags import Tag
 
 
 def ingest_pipeline() -> Pipeline:
@@ -20,13 +21,17 @@ def ingest_pipeline() -> Pipeline:
 def build_pipeline() -> Pipeline:
     """Create the snapshot's build in one streaming node (pages, records, chunks, splits), and its description.
 
-    The snapshot's path is kept in memory: every run looks at the raw pages again. A snapshot that they would give again
-    is verified and kept.
+    Every run looks at the raw pages again. A snapshot that they would give again is verified and kept; another one is
+    a version of the data set under its own name.
     """
     return Pipeline(
         [
             node(
-                nodes.build_largefedbench, "params:largefedbench", "largefedbench_snapshot", name="build_largefedbench"
+                nodes.build_largefedbench,
+                "params:largefedbench",
+                "largefedbench_snapshot",
+                name="build_largefedbench",
+                tags=Tag.LOOKS_AGAIN,
             ),
             node(
                 nodes.describe_largefedbench,
@@ -61,18 +66,19 @@ def diff_pipeline() -> Pipeline:
 def half_year_pipeline() -> Pipeline:
     """Create a half-year's round: pull, build, compare with the snapshot before, and print what a person must look at.
 
-    Pulls and snapshot are kept in memory, so that every run looks at the sources and the pages again.
+    Every run looks at the sources and the pages again.
     """
     pull = node(nodes.pull_half_year, ["params:ingest", "params:calendar"], "half_year_pulled", name="pull_half_year")
     build = node(
         nodes.build_half_year,
         ["params:largefedbench", "params:calendar", "half_year_pulled"],
-        "half_year_snapshot",
+        "largefedbench_snapshot",
         name="build_half_year",
+        tags=Tag.LOOKS_AGAIN,
     )
     review = node(
         nodes.review_half_year,
-        ["half_year_snapshot", "params:largefedbench", "params:calendar", "half_year_pulled"],
+        ["largefedbench_snapshot", "params:largefedbench", "params:calendar", "half_year_pulled"],
         "half_year_review",
         name="review_half_year",
     )
@@ -82,7 +88,11 @@ def half_year_pipeline() -> Pipeline:
 def release_pipeline() -> Pipeline:
     """Create a snapshot and its release; built or found, as every run looks at the pages again."""
     build = node(
-        nodes.build_largefedbench, "params:largefedbench", "largefedbench_snapshot", name="build_largefedbench"
+        nodes.build_largefedbench,
+        "params:largefedbench",
+        "largefedbench_snapshot",
+        name="build_largefedbench",
+        tags=Tag.LOOKS_AGAIN,
     )
     release = node(
         nodes.release_snapshot,

@@ -1,6 +1,7 @@
 """Nodes that read private records from one source, and read or write public ones."""
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -20,7 +21,6 @@ from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Corpus, as_phrase
 from fedtext.params.described import Described
 from fedtext.params.privacy import Privacy
-from fedtext.system.refusal import RunRefusedError
 
 LOG = logging.getLogger(__name__)
 
@@ -48,24 +48,16 @@ def read_private_published(corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
     return selected_clients(records, corpus, privacy)
 
 
-def read_private_snapshot(corpus: Corpus, privacy: Privacy, out_dir: str) -> pd.DataFrame:
-    """Read records of one config of a snapshot below `out_dir`, verified first.
+def read_private_snapshot(largefedbench_snapshot: Path, corpus: Corpus, privacy: Privacy) -> pd.DataFrame:
+    """Read records of one config of a snapshot, verified first.
 
     About `corpus.max_clients` of the clients are taken by a hash of their id: a fair part of all dates and sources.
     """
-    from fedtext.largefedbench.snapshot import read_snapshot, snapshot_directory
+    from fedtext.largefedbench.snapshot import read_snapshot
 
-    if corpus.snapshot is None or corpus.config is None:
-        raise RunRefusedError(
-            "corpus.source 'snapshot' needs corpus.snapshot (a name below largefedbench.out_dir, or a directory) and "
-            "corpus.config, for example corpus.snapshot=2025.1,corpus.config=congress",
-            code="snapshot-not-told",
-            parameter="corpus.snapshot",
-        )
-    place = snapshot_directory(corpus.snapshot, out_dir)
-    records = read_snapshot(place, corpus.config)
-    records["client_id"] = client_ids(records["client_id"].tolist(), corpus.client_ids, f"snapshot {place}")
-    return selected_clients(records, corpus, privacy)
+    records = read_snapshot(largefedbench_snapshot, str(corpus.config))
+    ids = client_ids(records["client_id"].tolist(), corpus.client_ids, f"snapshot {largefedbench_snapshot}")
+    return selected_clients(records.assign(client_id=ids), corpus, privacy)
 
 
 def read_public_records(corpus: Corpus) -> pd.DataFrame:

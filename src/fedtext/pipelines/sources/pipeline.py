@@ -38,10 +38,9 @@ def published_pipeline() -> Pipeline:
 def snapshot_pipeline() -> Pipeline:
     """Create private records of a LargeFedBench snapshot.
 
-    A directory that a parameter names is an input by its content, so a snapshot is verified again whenever a byte of it
-    changed. Where the raw pages lie is no input of this node.
+    The snapshot is an input by its content, so it is verified again whenever a byte of it changed.
     """
-    inputs = [CORPUS, PRIVACY, "params:largefedbench.out_dir"]
+    inputs = ["largefedbench_snapshot", CORPUS, PRIVACY]
     return Pipeline([node(nodes.read_private_snapshot, inputs, "private_records", name=Reader.SNAPSHOT)])
 
 

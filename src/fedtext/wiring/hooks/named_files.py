@@ -6,7 +6,7 @@ runs under guard (fedtext.wiring.guard).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
 from kedro.pipeline import Pipeline
@@ -17,15 +17,18 @@ from fedtext.corpora.preferences import existing_pairs, read_public_pairs
 from fedtext.corpora.public import public_prompts
 from fedtext.corpora.published.loader import existing_published
 from fedtext.corpora.table import existing_table, read_public_table, validate_header
+from fedtext.largefedbench.snapshot import is_snapshot, snapshot_directory
 from fedtext.params import words
 from fedtext.params.corpus import Corpus
 from fedtext.params.privacy import Privacy
-from fedtext.system.errors import InputError
+from fedtext.system.errors import InputError, MissingFileError, did_you_mean
 from fedtext.wiring.readers import OF_OWN_TEXT, Reader, readers
 
+SNAPSHOT = "largefedbench_snapshot"  # the data set whose versions are snapshots
 
-def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
-    """Check the files that the pipeline's own nodes will read.
+
+def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any], versions: Collection[str] = ()) -> None:
+    """Check the files that the pipeline's own nodes will read; `versions`: data sets whose version Kedro was told.
 
     Raises:
         FedtextError: one is not there, not of a kind that is read, or a public one cannot be read.
@@ -36,6 +39,7 @@ def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None
     corpus, privacy = Corpus.model_validate(parameters["corpus"]), Privacy.model_validate(parameters["privacy"])
     if found & OF_OWN_TEXT:
         _check_private(corpus)
+        _check_snapshot(corpus, str(parameters["largefedbench"]["out_dir"]), by_version=SNAPSHOT in versions)
         if not corpus.is_public:
             _check_declaration(corpus, privacy)
     if Reader.PAIRS in found:
@@ -80,10 +84,33 @@ def _check_private(corpus: Corpus) -> None:
         validate_header(corpus, existing_table(corpus.path, "corpus.path"))
     elif corpus.has_path:
         existing_published(corpus)
-    elif corpus.source == "snapshot" and (corpus.snapshot is None or corpus.config is None):
+
+
+def _check_snapshot(corpus: Corpus, out_dir: str, *, by_version: bool) -> None:
+    if corpus.source != "snapshot":
+        return
+    if by_version and corpus.snapshot is not None:
         raise InputError(
-            "corpus.source 'snapshot' needs corpus.snapshot (a name below largefedbench.out_dir, or a directory) and "
-            "corpus.config, for example corpus.snapshot=2025.1,corpus.config=congress",
-            code="snapshot-not-set",
+            f"corpus.snapshot={corpus.snapshot} and --load-versions {SNAPSHOT} both name a snapshot: leave one out",
+            code="snapshot-told-twice",
             parameter="corpus.snapshot",
+            value=corpus.snapshot,
         )
+    if (corpus.snapshot is None and not by_version) or corpus.config is None:
+        raise InputError(
+            "corpus.source 'snapshot' needs a snapshot (corpus.snapshot: a name below largefedbench.out_dir, or a "
+            f"directory; or --load-versions {SNAPSHOT}:NAME) and corpus.config, for example "
+            "corpus.snapshot=2025.1,corpus.config=congress",
+            code="snapshot-not-set",
+            parameter="corpus.snapshot" if corpus.config is not None else "corpus.config",
+        )
+    if corpus.snapshot is None or is_snapshot(place := snapshot_directory(corpus.snapshot, out_dir)):
+        return
+    known = sorted(path.name for path in place.parent.glob("*") if is_snapshot(path))
+    raise MissingFileError(
+        f"corpus.snapshot={corpus.snapshot}: {place} is no finished snapshot; "
+        f"{did_you_mean(place.name, known, 'build one: kedro run --pipelines largefedbench')}",
+        code="no-such-snapshot",
+        parameter="corpus.snapshot",
+        value=corpus.snapshot,
+    )

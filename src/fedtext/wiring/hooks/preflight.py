@@ -83,7 +83,7 @@ class PreflightHook:
         check_engine(active_parameters())
         check_gpus(pipeline, active_parameters())
         check_versions(run_params.get("load_versions") or {}, catalog)
-        check_named_files(pipeline, active_parameters())
+        check_named_files(pipeline, active_parameters(), run_params.get("load_versions") or {})
         check_trained(pipeline, catalog)
         check_guided(pipeline, catalog)
         check_adapters(pipeline, catalog, active_parameters())
