@@ -32,6 +32,7 @@ WORDS = (
     *("hedge", "pond", "moss", "beetle", "swallow", "ladder", "engine", "valve", "piston", "rail", "signal", "guard"),
     *("whistle", "tunnel", "steam", "driver", "letter", "stamp", "clerk", "drawer", "ribbon", "ink", "seal", "window"),
 )
+LOUD = 200.0  # times the weights that new models have
 PLACES = ("first", "middle", "last")
 
 
@@ -115,14 +116,24 @@ def _read(source: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
 
 
 def small_models(directory: Path) -> dict[str, LanguageModel | Tokenizer]:
-    """Return `generator`, with the bundled tokenizer, and `on_device` of three thousand weights; both untrained."""
+    """Return `generator`, with the bundled tokenizer, and `on_device` of three thousand weights; both untrained.
+
+    `loud_generator` is the first with large weights: its next token depends on what stands before, so that what a
+    client's text says of it is longer than any clip.
+    """
     shape = LlamaShape(hidden_size=8, layers=1, heads=1, feed_forward=16, max_positions=512)
     own = train_tokenizer([" ".join(WORDS)], 300)
     theirs = LanguageModel(bundled("generator")).tokenizer()
     for name, tokenizer in (("generator", theirs), ("on_device", own)):
         new_llama(shape, tokenizer, seed=0).save_pretrained(directory / name)
         tokenizer.save_pretrained(directory / name)
-    models = {name: InMemory(str(directory / name)) for name in ("generator", "on_device")}
+    loud = new_llama(shape, theirs, seed=0)
+    for name, weights in loud.named_parameters():
+        if name.endswith(("v_proj.weight", "o_proj.weight")) or weights is loud.get_output_embeddings().weight:
+            weights.data *= LOUD
+    loud.save_pretrained(directory / "loud_generator")
+    theirs.save_pretrained(directory / "loud_generator")
+    models = {name: InMemory(str(directory / name)) for name in ("generator", "loud_generator", "on_device")}
     return {**models, "chunk_tokenizer": Tokenizer(models["generator"].source)}
 
 

@@ -49,7 +49,7 @@ OWN: dict[str, dict[str, Any]] = {
     "dp_ft": {"sft": STEPS, "dpo": STEPS, "tokens": {"prompt": 24, "answer": 16}, "chat": False},
     "dp_sgd_generation": {"labels": "sea land", "training": {**STEPS, "batch_size": ENROLLED}},
     "dp_prediction": {"synthetic_texts": 4, "clients_at_once": 8, "example_tokens": 24,
-                      "sampler": {"max_new_tokens": 8, "prompt": "list", "legible_only": False}},
+                      "sampler": {"max_new_tokens": 8, "prompt": "list", "legible_only": False, "min_p": 0.0}},
     "dp_fedavg": {"rounds": 2, **TRAINING},
     "dp_ftrl": {"rounds": 4, "separation": 2, **TRAINING},
 }  # fmt: skip
@@ -62,7 +62,10 @@ GROUP = {"popri by ballots": "popri", "pe_sft": "pe"}  # whose parameters decide
 def job(name: str) -> Job:
     """Return the algorithm `name`, or one of its variants, on the audit's public text and small models."""
     parameters = {**COMMON, GROUP.get(name, name): OWN[name], "models": {"plms": PLMS}, **CURATED.get(name, {})}
-    return Job(name.partition(" ")[0], parameters, public_records(), models())
+    found = models()
+    if name == "dp_prediction":  # its clip follows from the budget, so what is said must be loud
+        found = {**found, "generator": found["loud_generator"]}
+    return Job(name.partition(" ")[0], parameters, public_records(), found)
 
 
 @cache

