@@ -57,13 +57,29 @@ def test_a_tiny_run_ends_in_pairs_that_trl_reads_and_a_policy(tmp_path: Path) ->
     card = json.loads((reported / "scorecard.json").read_text())
     assert card["accuracy"]["measures"] == ["pairwise_accuracy", "pairwise_drawn"]
     assert card["accuracy"]["conditions"]["longer"]["pairwise_accuracy"] == 1.0
-    assert set(card["win_rates"]["conditions"]) == {"policy", "longest_policy", "generator"}
+    assert set(card["win_rates"]["conditions"]) == {"policy", "longest_policy", "untuned"}
     assert "a reward model by words, right on" in card["win_rates"]["judge"]
     page = (reported / "report.html").read_text()
     assert "Preference pairs" in page
     assert SECRET not in page
     policy = LanguageModel("bundled:generator").with_adapter(made / "policy")
     assert policy.load()[0] is not None
+
+
+@pytest.mark.slow
+def test_another_model_than_the_writer_of_candidates_is_aligned_with_all_of_its_weights(tmp_path: Path) -> None:
+    root, path = tmp_path / "downstream", table(tmp_path / "pairs.csv")
+    given = {"corpus__path": path, "corpus__declared_public": "true", "policies__controls": "''"}
+    whole = {"models__downstream": "bundled:on_device", "dpprefsyn__preference__lora": "null"}
+    done = kedro(*job(root, dpprefsyn__alignment="sft_dpo", **given, **whole))
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    made, reported = root / "07_model_output" / "dpprefsyn", root / "08_reporting" / "dpprefsyn"
+    assert (made / "policy" / "all_weights.safetensors").is_file()
+    aligned, _ = LanguageModel("bundled:on_device").with_adapter(made / "policy").load()
+    as_it_was, _ = LanguageModel("bundled:on_device").load()
+    moved = dict(as_it_was.named_parameters())
+    assert all(not one.equal(moved[name]) for name, one in aligned.named_parameters())
+    assert "bundled:on_device" in unescape((reported / "report.html").read_text())
 
 
 @pytest.mark.slow
@@ -85,10 +101,10 @@ def test_made_up_annotators_end_in_win_rates_by_their_rule(tmp_path: Path) -> No
     assert not set(asked) & set(trained["prompt"])
     rates = json.loads((reported / "win_rates.json").read_text())
     sharpness = json.loads((root / "03_primary" / "pairs" / "sharpness.json").read_text())["sharpness"]
-    ours, theirs = (pd.read_parquet(made / f"answers_{name}.parquet")["text"] for name in ("policy", "generator"))
+    ours, theirs = (pd.read_parquet(made / f"answers_{name}.parquet")["text"] for name in ("policy", "untuned"))
     exact = wins(RuleJudge(sharpness), asked.tolist(), ours.tolist(), theirs.tolist()).mean()
     assert rates["conditions"]["policy"]["win_rate"] == pytest.approx(exact)
-    assert set(rates["against"]) == {"sft_only", "random_policy", "generator"}
+    assert set(rates["against"]) == {"sft_only", "random_policy", "untuned"}
     membership = json.loads((reported / "membership.json").read_text())
     assert membership["ceiling"] == pytest.approx(gaussian_ceiling(8.0, 1e-3), abs=1e-3)
     page = unescape((reported / "report.html").read_text())

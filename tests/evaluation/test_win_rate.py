@@ -185,7 +185,7 @@ UNTUNED = [f"It has {' '.join(map(str, range(30)))} parts." for _ in PROMPTS]
 SHORT_POLICIES = [
     f"json.{name} does what its own name says, with a file of text." for name in ("load", "dump", "loads")
 ]
-ANSWERS = {"policy": SHORT_POLICIES, "longest_policy": [f"{one} {one}" for one in UNTUNED], "generator": UNTUNED}
+ANSWERS = {"policy": SHORT_POLICIES, "longest_policy": [f"{one} {one}" for one in UNTUNED], "untuned": UNTUNED}
 SHARPNESS = 1.5
 
 
@@ -207,17 +207,17 @@ def test_win_rates_by_the_rule_are_the_annotators_shares() -> None:
     assert rates["policy"] > 0.5 > rates["longest_policy"]  # two thirds of the annotators are plain
     ahead = mean_choice_probability(PROMPTS, SHORT_POLICIES, ANSWERS["longest_policy"], SHARPNESS).mean()
     assert found["against"]["longest_policy"]["estimate"] == pytest.approx(ahead)
-    assert found["against"]["generator"]["estimate"] == pytest.approx(rates["policy"])
+    assert found["against"]["untuned"]["estimate"] == pytest.approx(rates["policy"])
     assert found["gains"]["policy"]["longest_policy"]["estimate"] == pytest.approx(
         rates["policy"] - rates["longest_policy"]
     )
 
 
 def test_the_generator_has_one_half_by_itself_and_a_policy_that_learned_nothing_too() -> None:
-    found = compared_answers(RuleJudge(SHARPNESS), PROMPTS, {"policy": UNTUNED, "generator": UNTUNED})
-    assert {name: one["win_rate"] for name, one in found["conditions"].items()} == {"policy": 0.5, "generator": 0.5}
+    found = compared_answers(RuleJudge(SHARPNESS), PROMPTS, {"policy": UNTUNED, "untuned": UNTUNED})
+    assert {name: one["win_rate"] for name, one in found["conditions"].items()} == {"policy": 0.5, "untuned": 0.5}
     assert found["judged"] == "policy"
-    assert not found["gains"]["policy"]["generator"]["measurable"]
+    assert not found["gains"]["policy"]["untuned"]["measurable"]
 
 
 def test_a_judge_is_asked_once_for_everything_and_says_who_it_is() -> None:
@@ -226,21 +226,21 @@ def test_a_judge_is_asked_once_for_everything_and_says_who_it_is() -> None:
     assert judge.calls == 1
     assert (found["judge"], found["prompts"]) == ("somebody in a hurry", 3)
     assert [found["conditions"][name]["win_rate"] for name in ANSWERS] == [1.0, 0.0, 0.5]
-    assert found["conditions"]["generator"]["words"] == 33
+    assert found["conditions"]["untuned"]["words"] == 33
 
 
 def test_how_many_answers_nobody_would_have_written_stands_beside_the_wins() -> None:
-    answers = {"policy": ["```\n\n```", *SHORT_POLICIES[1:]], "generator": SHORT_POLICIES}
+    answers = {"policy": ["```\n\n```", *SHORT_POLICIES[1:]], "untuned": SHORT_POLICIES}
     found = compared_answers(Counting(), PROMPTS, answers)["conditions"]
-    assert (found["policy"]["illegible"], found["generator"]["illegible"]) == (pytest.approx(1 / 3), 0)
+    assert (found["policy"]["illegible"], found["untuned"]["illegible"]) == (pytest.approx(1 / 3), 0)
 
 
 @pytest.mark.parametrize(
     ("prompts", "answers", "code"),
     [
-        ([], {"policy": [], "generator": []}, "no-held-out-prompts"),
+        ([], {"policy": [], "untuned": []}, "no-held-out-prompts"),
         (PROMPTS, {"policy": SHORT_POLICIES}, "no-answers"),
-        (PROMPTS, {"policy": SHORT_POLICIES[:2], "generator": UNTUNED}, "answers-do-not-fit-prompts"),
+        (PROMPTS, {"policy": SHORT_POLICIES[:2], "untuned": UNTUNED}, "answers-do-not-fit-prompts"),
     ],
 )
 def test_what_cannot_be_judged_is_refused(prompts: list[str], answers: dict[str, list[str]], code: str) -> None:

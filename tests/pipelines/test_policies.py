@@ -46,7 +46,7 @@ def test_prompts_that_are_trained_on_are_not_asked(tmp_path: Path) -> None:
 
 def test_a_model_judges_by_what_it_says() -> None:
     prompts = ASKED.head(2)
-    said = {"policy": ["short", "brief"], "generator": ["a long answer", "a longer answer"]}
+    said = {"policy": ["short", "brief"], "untuned": ["a long answer", "a longer answer"]}
     answers = {name: pd.DataFrame({"text": texts}) for name, texts in said.items()}
     found = nodes.judge_by_model(Decided(), conf_base(Policies), prompts, **answers)  # type: ignore[arg-type]
     assert found["conditions"]["policy"]["win_rate"] == 1.0

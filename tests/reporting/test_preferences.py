@@ -21,7 +21,7 @@ from fedtext.reporting.preferences import (
 from tests.evaluation.examples import protection
 from tests.evaluation.test_win_rate import ANSWERS, PROMPTS, SHARPNESS
 
-COLUMNS = ("prompt", "policy", "generator")
+COLUMNS = ("prompt", "policy", "untuned")
 MEMBERSHIP = {
     "auc": 0.5123, "low": 0.47, "high": 0.55, "ceiling": 0.7311, "above": False, "members": 1200, "others": 300,
 }  # fmt: skip
@@ -31,7 +31,7 @@ def test_the_sentence_names_judge_prompts_and_controls() -> None:
     found = compared_answers(RuleJudge(SHARPNESS), PROMPTS, ANSWERS)
     said = win_rate_sentence(found)
     rates = {name: f"{100 * one['win_rate']:.1f}%" for name, one in found["conditions"].items()}
-    assert f"answers win {rates['policy']} against those of the generator as it was" in said
+    assert f"answers win {rates['policy']} against those of the model as it was" in said
     assert "ties one half, over 3 held-out public prompts" in said
     assert "says the made-up annotators' rule" in said
     assert said.endswith(f"training to prefer the longest answer {rates['longest_policy']}.")

@@ -9,7 +9,7 @@ The judges, from exact to weak:
 - `RewardJudge` (fedtext.evaluation.judges): trained on validation pairs; its own test accuracy is reported.
 - `ModelJudge` (fedtext.evaluation.judges): any generator, local or a server, prompted as in DPPrefSyn's appendix C.3.
 
-Answers to the same prompts are each judged against the untuned generator, which has one half by definition, so that
+Answers to the same prompts are each judged against the untuned model, which has one half by definition, so that
 policies of different runs compare. The run's own policy is also judged against every baseline. Each comparison is
 judged once.
 """
@@ -106,18 +106,18 @@ def compared_answers(judge: Judge, prompts: Sequence[str], answers: Mapping[str,
         answers: One to each prompt, by condition: those of `POLICY` and of `UNTUNED` at least.
 
     Returns:
-        The document of `compare_scored` for win rates against the untuned generator, with the mean length in `words` of
+        The document of `compare_scored` for win rates against the untuned model, with the mean length in `words` of
         every condition's answers and their share that is `illegible`; `judge`, in words; `prompts`, their number; and
         `against`: by baseline, the policy's win rate against it (`estimate`, `low`, `high`).
 
     Raises:
-        ValueError: there is no prompt, no answers of the policy or the generator, or an error of `wins`.
+        ValueError: there is no prompt, no answers of the policy or the model, or an error of `wins`.
     """
     if not len(prompts):
         raise InputError("no held-out prompts: a win rate needs at least one", code="no-held-out-prompts")
     if absent := [one.name for one in (POLICY, UNTUNED) if one.name not in answers]:
         raise InputError(
-            f"no answers of {' and '.join(absent)}: a policy is judged beside the generator as it was",
+            f"no answers of {' and '.join(absent)}: a policy is judged beside the model as it was",
             code="no-answers",
             value=absent,
         )

@@ -113,12 +113,12 @@ SHORTER = Condition(
     "shorter", "the shorter answer", "shorter answer", Role.CONTROL, Epsilon.ZERO, phrase="taking the shorter answer"
 )
 UNTUNED = Condition(
-    "generator",
-    "the generator as it was",
-    "generator as it was",
+    "untuned",
+    "the model as it was",
+    "model as it was",
     Role.CONTROL,
     Epsilon.ZERO,
-    phrase="the generator as it was",
+    phrase="the model as it was",
 )
 SFT_ONLY = Condition(
     "sft_only",

@@ -81,8 +81,9 @@ class Dpprefsyn(Parameters):
     quantile of public candidates' differences.
 
     `prompts` public prompts get `answers` each, of which the best and the worst make a pair, if their `gap` is large.
-    `alignment` is what is trained on the pairs: nothing; the generator on the chosen answers (`sft`), by preference
-    optimisation (`dpo`), by one after the other, or with the scorer as reward (`rloo`).
+    `alignment` is how the downstream model is trained on the pairs: not at all; on the chosen answers (`sft`), by
+    preference optimisation (`dpo`), by one after the other, or with the scorer as reward (`rloo`). `chat`: it reads
+    messages, else a transcript of turns; null: as the generator is asked for candidates.
     """
 
     form: Form
@@ -102,6 +103,7 @@ class Dpprefsyn(Parameters):
     gap: Gap
     sampler: Sampler
     alignment: Literal["none", "sft", "dpo", "sft_dpo", "rloo"]
+    chat: bool | None
     sft: CausalTraining
     preference: PreferenceTraining
     rloo: Rewarded
@@ -143,6 +145,22 @@ class Dpprefsyn(Parameters):
                 parameter="dpprefsyn.alignment",
             )
         return self
+
+    @model_validator(mode="after")
+    def _a_reward_trains_an_adapter(self) -> Self:
+        if self.alignment == "rloo" and self.preference.lora is None:
+            raise InputError(
+                "dpprefsyn.alignment is rloo and dpprefsyn.preference.lora null: the reference of a reward's training "
+                "is the model without its adapter; give dpprefsyn.preference.lora a rank, or set alignment to sft_dpo",
+                code="reward-without-adapter",
+                parameter="dpprefsyn.preference.lora",
+            )
+        return self
+
+    @property
+    def aligned_in_chat(self) -> bool:
+        """True if the downstream model reads prompts as messages."""
+        return self.sampler.prompt == "chat" if self.chat is None else self.chat
 
     @property
     def clusters_privately(self) -> bool:

@@ -53,7 +53,7 @@ class Membership(Parameters):
 
 
 class Policies(Parameters):
-    """Win rates of a policy's answers to held-out public prompts against those of the untuned generator.
+    """Win rates of a policy's answers to held-out public prompts against those of the untuned model.
 
     `win_rate`: whether they are measured; null: if an algorithm returns a policy and there is a judge. `judge`: the
     simulated annotators' `rule`; a `reward` model trained on the validation clients' pairs, with its own accuracy on

@@ -35,20 +35,20 @@ Document = Mapping[str, Any]
 
 
 def win_rate_sentence(found: Document) -> str:
-    """Return the sentence on the win rates of the policy and of the baselines against the untuned generator."""
+    """Return the sentence on the win rates of the policy and of the baselines against the untuned model."""
     own = found["conditions"][found["judged"]]
     others = [name for name in ordered_conditions(found["conditions"]) if name not in (found["judged"], UNTUNED.name)]
     said = [f"{CONDITIONS[name].phrase} {WIN_RATE.shown(found['conditions'][name][WIN_RATE.name])}" for name in others]
     beside = f"; beside it, {', '.join(said)}" if said else ""
     return (
-        f"The policy's answers win {WIN_RATE.shown(own[WIN_RATE.name])} against those of the generator as it was (95% "
+        f"The policy's answers win {WIN_RATE.shown(own[WIN_RATE.name])} against those of the model as it was (95% "
         f"interval {interval(WIN_RATE, own)}), ties one half, over {count(found['prompts'])} held-out public prompts, "
         f"says {found['judge']}{beside}."
     )
 
 
 def win_rate_table(found: Document) -> Markup:
-    """Return the table of every policy against the untuned generator, and of the run's policy against the others."""
+    """Return the table of every policy against the untuned model, and of the run's policy against the others."""
     names, judged = ordered_conditions(found["conditions"]), found["judged"]
     gains = found["gains"].get(judged, {})
     rows = []
@@ -67,7 +67,7 @@ def win_rate_table(found: Document) -> Markup:
         )
     headers = [
         "answers of",
-        "wins against the generator as it was",
+        "wins against the model as it was",
         "95% interval",
         "the policy's gain on it",
         "the policy wins against it",
@@ -195,7 +195,7 @@ def render_preferences(
 ) -> str:
     """Render the page of a `preference_scorecard`; pairs, if there are any, are public prompts with released choices.
 
-    `answers` are a policy's: `prompt`, public and held out, the `policy`'s answer, and the untuned `generator`'s.
+    `answers` are a policy's: `prompt`, public and held out, the `policy`'s answer, and the `untuned` model's.
     """
     drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
     accuracy = (
@@ -242,10 +242,10 @@ def _answered(answers: pd.DataFrame) -> Markup:
     """Return prompts evenly spaced in the list, not selected, so that a doubtful win is visible."""
     spread = answers.iloc[:: -(-len(answers) // SHOWN)]
     intro = (
-        f"{len(spread)} of {count(len(answers))} held-out prompts, evenly spaced: the policy's answer, the generator's "
+        f"{len(spread)} of {count(len(answers))} held-out prompts, evenly spaced: the policy's answer, the model's "
         "as it was."
     )
-    return _quoted(intro, spread[["prompt", "policy", "generator"]])
+    return _quoted(intro, spread[["prompt", "policy", "untuned"]])
 
 
 def _shown(pairs: pd.DataFrame) -> Markup:

@@ -15,7 +15,7 @@ from fedtext.wiring.config import active_parameters
 from tests.contracts.graphs import registered
 from tests.parameters import conf_base, parameters
 
-MODELS = {"generator", "describer", "on_device", "encoder", "judge", "classifier", "masked", "tagger"}
+MODELS = {"generator", "downstream", "describer", "on_device", "encoder", "judge", "classifier", "masked", "tagger"}
 POPULATION = Population(enrolled=1000, training=800, test=150, source="declared")
 LABELS = {"task": {"labels": "a b"}}
 VARIANTS: list[dict[str, Any]] = [

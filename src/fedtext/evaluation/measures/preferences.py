@@ -1,7 +1,7 @@
 """Measures of preferences: pairwise accuracy of a scorer, and win rates of a policy.
 
 - Pairwise accuracy: share of held-out private pairs that a scorer orders as their annotators did (evaluation.pairwise).
-- Win rate: how often answers to held-out prompts win against those of the untuned generator (evaluation.win_rate).
+- Win rate: how often answers to held-out prompts win against those of the untuned model (evaluation.win_rate).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _won(scored: Scored) -> Counts:
 
 WIN_RATE = WinRate(
     name="win_rate",
-    title="wins against the generator as it was",
+    title="wins against the model as it was",
     noun="win rate",
     direction=Direction.HIGHER,
     unit=SHARE,

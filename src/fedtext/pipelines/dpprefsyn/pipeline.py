@@ -54,7 +54,7 @@ OWN = Trained(MADE.pairs, MADE.policy, MADE.training_log, "sft")
 
 def alignment(kind: str, of: Trained = OWN, place: Namespace = DPPREFSYN) -> list[Node]:
     """Create the nodes that `dpprefsyn.alignment` needs; none of them reads private data."""
-    made, given = [of.policy, of.log], ["generator", of.pairs, SOURCE, PARAMETERS]
+    made, given = [of.policy, of.log], ["downstream", of.pairs, SOURCE, PARAMETERS]
     between = of.stage if of is OWN else f"{of.stage}_sft"
     tuned, tuning_log = DPPREFSYN(f"{between}.adapter"), DPPREFSYN(f"{between}.training_log")
 
@@ -73,7 +73,7 @@ def alignment(kind: str, of: Trained = OWN, place: Namespace = DPPREFSYN) -> lis
         "rloo": lambda: [
             node(
                 nodes.reinforce,
-                ["generator", "public_prompts", "encoder", MADE.scorers, SOURCE, PARAMETERS],
+                ["downstream", "public_prompts", "encoder", MADE.scorers, SOURCE, PARAMETERS],
                 made,
             )
         ],

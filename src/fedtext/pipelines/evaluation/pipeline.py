@@ -154,7 +154,7 @@ def _of_policy(algorithm: Algorithm, settings: Settings) -> Pipeline:
     made, place = algorithm.outputs, _place(algorithm)
     ordering = place.node(
         preferences.order_by_policy,
-        ["pairs.private_test", "generator", "params:corpus.source", made.policy, f"params:{algorithm.name}"],
+        ["pairs.private_test", "downstream", "params:corpus.source", made.policy, f"params:{algorithm.name}"],
         made.accuracy,
         name="order_by_policy",
         tags=Tag.HELD_OUT,

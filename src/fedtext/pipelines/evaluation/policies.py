@@ -45,7 +45,7 @@ def _win_rates(algorithm: Algorithm, policies: Sequence[Control], judge: JudgeKi
     written = [
         place.node(
             nodes.write_answers,
-            ["generator", one.made, made.held_out_prompts, SOURCE, PARAMETERS],
+            ["downstream", one.made, made.held_out_prompts, SOURCE, PARAMETERS],
             answers[one.condition],
             name=f"write_answers_{one.condition}",
         )
@@ -53,7 +53,7 @@ def _win_rates(algorithm: Algorithm, policies: Sequence[Control], judge: JudgeKi
     ]
     as_it_was = place.node(
         nodes.write_untuned_answers,
-        ["generator", made.held_out_prompts, SOURCE, PARAMETERS],
+        ["downstream", made.held_out_prompts, SOURCE, PARAMETERS],
         untuned,
         name="write_untuned_answers",
     )
@@ -81,7 +81,7 @@ def _membership(algorithm: Algorithm, own: Control) -> list[Node]:
     return [
         place.node(
             nodes.score_membership,
-            [TRAIN, TEST, "generator", own.made, SOURCE, PARAMETERS, "params:privacy"],
+            [TRAIN, TEST, "downstream", own.made, SOURCE, PARAMETERS, "params:privacy"],
             made.margins,
             name="score_membership",
             tags=Tag.CONTROL,

@@ -98,7 +98,7 @@ def _of_preferences(algorithm: Algorithm, settings: Settings) -> list[Node]:
         judged = settings.policies
         if judged.judge:
             measured |= {"win_rates": made.win_rates}
-            answers = {"by_policy": made.answers(POLICY.name), "by_generator": made.answers(UNTUNED.name)}
+            answers = {"by_policy": made.answers(POLICY.name), "untuned": made.answers(UNTUNED.name)}
             answered = {"prompts": made.held_out_prompts, **answers}
         measured |= {"membership": made.membership} if judged.membership else {}
     shown = {} if settings.evaluation.dp else {"accuracy": made.figure("accuracy")}

@@ -76,7 +76,7 @@ def _rewarded(given: Given) -> tuple[Work, ...]:
     prompts = reinforced.steps * reinforced.prompts_per_step
     row = _pair_tokens(given)
     written = given.written(
-        prompts, reinforced.completions, own.sampler, within="dpprefsyn", shown=0, whole=True, model="generator"
+        prompts, reinforced.completions, own.sampler, within="dpprefsyn", shown=0, whole=True, model="downstream"
     )
     texts = prompts * reinforced.completions
     training = Work(
@@ -87,7 +87,7 @@ def _rewarded(given: Given) -> tuple[Work, ...]:
         referred=texts * row,
         lora=own.preference.lora,
         lower=f"{at}.prompts_per_step",
-        model="generator",
+        model="downstream",
     )
     return (written, training, given.read(texts, row, model="encoder"))
 
