@@ -15,7 +15,7 @@ import pytest
 
 from fedtext.corpora.annotators import SHARES, PreferenceProfile, mean_choice_probability
 from fedtext.evaluation.judges import ModelJudge, learned_judge, request, verdict
-from fedtext.evaluation.win_rate import RuleJudge, compared_answers, wins
+from fedtext.evaluation.win_rate import RuleJudge, compared_answers, compared_with_people, wins
 from fedtext.generation.generators.endpoint import EndpointGenerator
 from fedtext.models.endpoint import Endpoint, _described
 from fedtext.models.language_model import Tokenizer
@@ -246,3 +246,22 @@ def test_how_many_answers_nobody_would_have_written_stands_beside_the_wins() -> 
 def test_what_cannot_be_judged_is_refused(prompts: list[str], answers: dict[str, list[str]], code: str) -> None:
     with refuses(code):
         compared_answers(Counting(), prompts, answers)
+
+
+def test_answers_are_judged_against_those_that_people_chose() -> None:
+    chosen = [f"{one} indeed" for one in SHORT_POLICIES]
+    found = compared_with_people(Counting(), PROMPTS, chosen, {**ANSWERS, "sft_only": chosen})
+    rates = {name: one["people_win_rate"] for name, one in found["conditions"].items()}
+    assert rates == {"policy": 1.0, "longest_policy": 0.0, "untuned": 0.0, "sft_only": 0.5}  # an equal answer is a tie
+    assert (found["judged"], found["prompts"], found["judge"]) == ("policy", 3, "somebody in a hurry")
+    assert found["words"] == pytest.approx(np.mean([len(one.split()) for one in chosen]))
+    assert found["gains"]["policy"]["untuned"]["estimate"] == 1.0
+    with refuses("no-test-pairs-to-answer"):
+        compared_with_people(Counting(), [], [], {"policy": []})
+
+
+def test_summaries_are_asked_about_as_summaries() -> None:
+    assert "Which of the two summaries is better?\n\nPost: p\n\nSummary A: a" in request(
+        "p", "a", "b", "better", summaries=True
+    )
+    assert "Which of the two responses is better?\n\nQuery: p\n\nResponse A: a" in request("p", "a", "b", "better")

@@ -144,6 +144,13 @@ LONGEST_POLICY = Condition(
     Epsilon.ZERO,
     phrase="training to prefer the longest answer",
 )
+NEURAL_REWARD = Condition(
+    "neural_reward",
+    "a neural reward model of the pairs themselves (ε = ∞)",
+    "neural reward model",
+    Role.CEILING,
+    Epsilon.INFINITE,
+)
 PRIVATE = Condition("private", "the private text itself (ε = ∞)", "ε = ∞", Role.CEILING, Epsilon.INFINITE)
 
 CONDITIONS = {
@@ -151,7 +158,7 @@ CONDITIONS = {
     for one in (
         *(EPS0, PUBLIC_CONTROL, UNTUNED_CONTROL, MATCHED_CONTROL, SYNTHETIC, TRAINED_MODEL),
         *(LONGER, SHORTER, UNTUNED, SFT_ONLY, RANDOM_POLICY, LONGEST_POLICY),
-        *(PREFERENCES, POLICY, PRIVATE),
+        *(PREFERENCES, POLICY, NEURAL_REWARD, PRIVATE),
     )
 }
 CONTROLS = tuple(one for one in CONDITIONS.values() if one.role is Role.CONTROL)

@@ -82,8 +82,8 @@ class Dpprefsyn(Parameters):
 
     `prompts` public prompts get `answers` each, of which the best and the worst make a pair, if their `gap` is large.
     `alignment` is how the downstream model is trained on the pairs: not at all; on the chosen answers (`sft`), by
-    preference optimisation (`dpo`), by one after the other, or with the scorer as reward (`rloo`). `chat`: it reads
-    messages, else a transcript of turns; null: as the generator is asked for candidates.
+    preference optimisation (`dpo`), with the scorer as reward (`rloo`), or by one of these after `sft`. `chat`: it
+    reads messages, else a transcript of turns; null: as the generator is asked for candidates.
     """
 
     form: Form
@@ -102,7 +102,7 @@ class Dpprefsyn(Parameters):
     answers: int = Field(ge=2)
     gap: Gap
     sampler: Sampler
-    alignment: Literal["none", "sft", "dpo", "sft_dpo", "rloo"]
+    alignment: Literal["none", "sft", "dpo", "sft_dpo", "rloo", "sft_rloo"]
     chat: bool | None
     sft: CausalTraining
     preference: PreferenceTraining
@@ -137,10 +137,10 @@ class Dpprefsyn(Parameters):
                 code="public-pairs-do-not-fit-form",
                 parameter="dpprefsyn.public_pairs",
             )
-        if self.form in BY_LENGTH and self.alignment == "rloo":
+        if self.form in BY_LENGTH and self.is_rewarded:
             raise InputError(
-                f"dpprefsyn.form is {self.form} and alignment rloo: a length is no reward; set alignment to dpo or "
-                "sft_dpo",
+                f"dpprefsyn.form is {self.form} and alignment {self.alignment}: a length is no reward; set alignment "
+                "to dpo or sft_dpo",
                 code="length-is-no-reward",
                 parameter="dpprefsyn.alignment",
             )
@@ -148,14 +148,20 @@ class Dpprefsyn(Parameters):
 
     @model_validator(mode="after")
     def _a_reward_trains_an_adapter(self) -> Self:
-        if self.alignment == "rloo" and self.preference.lora is None:
+        if self.is_rewarded and self.preference.lora is None:
             raise InputError(
-                "dpprefsyn.alignment is rloo and dpprefsyn.preference.lora null: the reference of a reward's training "
-                "is the model without its adapter; give dpprefsyn.preference.lora a rank, or set alignment to sft_dpo",
+                f"dpprefsyn.alignment is {self.alignment} and dpprefsyn.preference.lora null: the reference of a "
+                "reward's training is the model without its adapter; give dpprefsyn.preference.lora a rank, or set "
+                "alignment to sft_dpo",
                 code="reward-without-adapter",
                 parameter="dpprefsyn.preference.lora",
             )
         return self
+
+    @property
+    def is_rewarded(self) -> bool:
+        """True if the scorer is a reward, in place of pairs."""
+        return self.alignment in ("rloo", "sft_rloo")
 
     @property
     def aligned_in_chat(self) -> bool:

@@ -66,7 +66,10 @@ class Outputs:
         self.distances = f"{algorithm}_distances"
         self.held_out_prompts = f"{algorithm}_held_out_prompts"
         self.win_rates = f"{algorithm}_win_rates"
+        self.test_prompts = f"{algorithm}_test_prompts"
+        self.people = f"{algorithm}_people"
         self.membership = f"{algorithm}_membership"
+        self.purity = f"{algorithm}_purity"
         self.evaluation_privacy_report = f"{algorithm}_evaluation_privacy_report"
 
         self.scorecard = f"{algorithm}_scorecard"
@@ -76,6 +79,11 @@ class Outputs:
     def margins(self) -> str:
         """Name of a policy's margins: how much it prefers the chosen answer, in training pairs and in others."""
         return f"private_{self.algorithm}_margins"
+
+    @property
+    def reward_margins(self) -> str:
+        """Name of a neural reward model's margins on test pairs."""
+        return f"private_{self.algorithm}_reward_margins"
 
     def counts(self, condition: str) -> str:
         """Return the name of the data set of correct predictions in held-out text, for a condition of the algorithm."""
@@ -99,6 +107,10 @@ class Outputs:
     def answers(self, condition: str) -> str:
         """Return the name of the data set of a policy's answers to the held-out prompts, under a condition's name."""
         return f"{self.algorithm}.answers.{condition}"
+
+    def test_answers(self, condition: str) -> str:
+        """Return the name of the data set of a policy's answers to the test pairs' prompts."""
+        return f"{self.algorithm}.test_answers.{condition}"
 
     def figure(self, name: str) -> str:
         """Return the name of the data set of one of the report's figures."""

@@ -34,9 +34,14 @@ VARIANTS: list[dict[str, Any]] = [
             "entities": {"measured": True},
             "untuned": {"written": True},
         },
-        "policies": {"judge": "reward", "membership": {"measured": True}},
+        "policies": {
+            "judge": "reward",
+            "membership": {"measured": True},
+            "neural_reward": {"measured": True},
+            "against_people": True,
+        },
         "dp_ft": {"form": "unprotected"},
-        "dpprefsyn": {"alignment": "rloo"},
+        "dpprefsyn": {"alignment": "sft_rloo", "form": "clustered", "heads": 2, "heads_by": "difference"},
     },
     {"evaluation": {"dp": True}, "policies": {"judge": "model"}, "dpprefsyn": {"alignment": "sft_dpo"}},
 ]

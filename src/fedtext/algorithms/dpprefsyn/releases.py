@@ -330,7 +330,7 @@ def learned_scorer(
         if params.form == "published":
             clusters, releaser.ledger = counted(clusters, scored, releaser.ledger)
         heads = _cluster_heads(scored, clusters, params, radius, units, releaser)
-        return Scorer(heads, clusters.mixture, directions), releaser.ledger
+        return Scorer(heads, clusters.mixture, directions, centres=clusters.centres), releaser.ledger
     topics = public.topics(params.heads, params.seed) if params.heads_by == "prompt" else None
     assigned = replace(scored, label=_topic(middles, topics))
     expected = np.full(params.heads, units / params.heads)

@@ -222,6 +222,20 @@ def reinforce(
     return trained, pd.DataFrame(log)
 
 
+def reinforce_after_tuning(
+    downstream: TrainableGenerator,
+    public_prompts: pd.DataFrame,
+    encoder: Encoder,
+    scorers: Arrays,
+    source: str,
+    dpprefsyn: Dpprefsyn,
+    tuned: Path,
+) -> Made:
+    """Run RLOO of the tuned model, its own reference; the policy has both updates."""
+    trained, log = reinforce(downstream.with_adapter(tuned), public_prompts, encoder, scorers, source, dpprefsyn)
+    return in_one(tuned, trained), log
+
+
 def _form(source: str, dpprefsyn: Dpprefsyn) -> Dialogue:
     """Return the prompt template of the model that is aligned."""
     return dialogue_of(source, chat=dpprefsyn.aligned_in_chat)

@@ -159,7 +159,9 @@ def build_preference_scorecard(
     accuracy: dict[str, Any] | None = None,
     pairs: pd.DataFrame | None = None,
     win_rates: dict[str, Any] | None = None,
+    people: dict[str, Any] | None = None,
     membership: dict[str, Any] | None = None,
+    purity: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Build `scorecard.json` of preference pairs: protection, held-out pairs ordered rightly, win rates, and cost.
 
@@ -173,7 +175,9 @@ def build_preference_scorecard(
         terms=Terms.of(corpus, evaluation, privacy).model_copy(update={"private_control": False}),
         accuracy=accuracy,
         win_rates=win_rates,
+        people=people,
         membership=membership,
+        purity=purity,
     )
 
 
