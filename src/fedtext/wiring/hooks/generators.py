@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ from kedro.pipeline.node import Node
 from fedtext.models.generator import ChatGenerator, GuidedGenerator, TrainableGenerator
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.conf_files import value_at
-from fedtext.wiring.trial import parameters_beside
+from fedtext.wiring.trial import given_as, parameters_beside
 
 DOWNSTREAM = "downstream"
 
@@ -125,16 +124,6 @@ def _trains_all(given: Any) -> bool:
 def _unfit(pipeline: Pipeline, catalog: DataCatalog, wanted: type, fault: str) -> Iterator[tuple[Node, str, str]]:
     """Yield the nodes, data sets and reasons where a data set that is taken as `wanted` has such a fault."""
     for node in pipeline.nodes:
-        for name in _given_as(node, wanted):
+        for name in given_as(node, wanted):
             if (reason := getattr(catalog.get(name), fault, None)) is not None:
                 yield node, name, reason
-
-
-def _given_as(node: Node, wanted: type) -> Iterator[str]:
-    """Yield the data sets that a node's function takes as `wanted`."""
-    given, signature = node._inputs, inspect.signature(node.func)
-    named = given if isinstance(given, dict) else {}
-    placed = [given] if isinstance(given, str) else given if isinstance(given, list) else []
-    for parameter, names in signature.bind(*placed, **named).arguments.items():
-        if signature.parameters[parameter].annotation in (wanted, wanted.__name__):
-            yield from names.values() if isinstance(names, dict) else [names] if isinstance(names, str) else names
