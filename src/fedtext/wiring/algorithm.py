@@ -32,8 +32,8 @@ class Outputs:
     - `synthetic` and `synthetic_embeddings` if it makes texts, `model` if it makes a model.
     - `round_embeddings` (of the candidates, by `round_01`, ...) and `rounds` (`released_scores`, one a round, None
       where there is none; `chosen`, the round of the final texts from 0), if it makes texts in rounds.
-    - `scorers` and `pairs` (`prompt`, `chosen`, `rejected`, `gap`) if it makes preferences, and `policy`, an adapter of
-      the generator that was aligned on them, with its `training_log`.
+    - `scorers` and `pairs` (`prompt`, `chosen`, `rejected`, `gap`) if it makes preferences, and `policy`, what was
+      trained of the downstream model on them (an adapter, or all weights), with its `training_log`.
     - `matched_public`: the public texts that match its release, if it has such a control.
 
     All else is written by the common outputs, the evaluation and the report.
@@ -132,7 +132,7 @@ class Control:
 
     Attributes:
         condition: Name among the evaluation's conditions.
-        made: The data set: a table of texts, or an adapter of the generator.
+        made: The data set: a table of texts, or a policy.
     """
 
     condition: str

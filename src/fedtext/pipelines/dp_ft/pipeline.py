@@ -1,4 +1,4 @@
-"""dp_ft: the generator is fine-tuned on the private pairs, by SFT on one half of the units, by DPO on the other."""
+"""dp_ft: a model is fine-tuned on the private pairs, by SFT on one half of the units, by DPO on the other."""
 
 from collections.abc import Callable
 
