@@ -18,6 +18,13 @@ FORMS: dict[str, dict[str, Any]] = {
     "single": {},
     "clustered": {"form": "clustered", **CLUSTERED},
     "published": {"form": "published", **CLUSTERED},
+    "cited": {
+        "form": "published",
+        **CLUSTERED,
+        "parts": "cited",
+        "scorer": "bradley_terry",
+        "projection": "private",
+    },
     "random": {"form": "random"},
     "longest": {"form": "longest"},
     "public": {"form": "public", "public_pairs": "pairs.csv"},

@@ -75,6 +75,9 @@ class Dpprefsyn(Parameters):
     the noisy sum of differences, or is trained on them. `score`: an answer's mean probability to win against the
     others, under the mixture of heads, or the score of one head sampled for each prompt.
 
+    `parts` of the published form: `ours`, a noisy second moment and noisy tallies, or `cited`, DP-PCA and DP-KMeans as
+    the paper cites them, whose draws no ledger counts.
+
     `projection`: on `dimensions` principal directions, of public candidates' differences or of the noisy second moment
     of private ones; `none`: differences as they are. `projection_share` and `cluster_share` are the shares of the
     budget for these, if they query private pairs; heads have the rest. Differences are clipped to the `radius_quantile`
@@ -87,6 +90,7 @@ class Dpprefsyn(Parameters):
     """
 
     form: Form
+    parts: Literal["ours", "cited"]
     public_pairs: str | None
     heads: int = Field(ge=1)
     heads_by: Literal["none", "difference", "prompt"]
@@ -125,6 +129,19 @@ class Dpprefsyn(Parameters):
                 "dpprefsyn.form is published, whose heads are those of differences: set heads_by difference",
                 code="published-heads-are-differences",
                 parameter="dpprefsyn.heads_by",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _cited_parts_are_published(self) -> Self:
+        wanted = {"form": "published", "scorer": "bradley_terry", "projection": "private"}
+        if self.parts == "cited" and any(getattr(self, name) != value for name, value in wanted.items()):
+            raise InputError(
+                f"dpprefsyn.parts is cited, form {self.form}, scorer {self.scorer} and projection {self.projection}: "
+                "DP-PCA and DP-KMeans as cited are parts of form published, with scorer bradley_terry and projection "
+                "private; or set dpprefsyn.parts to ours",
+                code="cited-parts-are-published",
+                parameter="dpprefsyn.parts",
             )
         return self
 
@@ -172,6 +189,11 @@ class Dpprefsyn(Parameters):
     def clusters_privately(self) -> bool:
         """True if the cluster centres come from private pairs."""
         return self.heads_by == "difference"
+
+    @property
+    def heads_share(self) -> float:
+        """Share of epsilon for the heads' own releases: all, or what the cited parts leave, as printed (4.2)."""
+        return 1.0 if self.parts == "ours" else 1.0 - self.projection_share - self.cluster_share
 
     @property
     def trains_heads(self) -> bool:
