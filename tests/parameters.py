@@ -42,7 +42,7 @@ from fedtext.params.largefedbench import Export, LargeFedBench, Release, Splitti
 from fedtext.params.pe import Pe
 from fedtext.params.pe_sft import PeSft
 from fedtext.params.plan import Planning
-from fedtext.params.policies import Membership, Policies
+from fedtext.params.policies import Membership, NeuralReward, Policies
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.params.silos import Silos
@@ -118,6 +118,7 @@ HOMES: dict[type[Parameters], str] = {
     Lora: "popri.preference.lora",
     MaskFilling: "pe.masks",
     Membership: "policies.membership",
+    NeuralReward: "policies.neural_reward",
     PairTokens: "dp_ft.tokens",
     PreferenceTraining: "popri.preference",
     Recipe: "pretrain.generator",

@@ -18,6 +18,13 @@ FORMS: dict[str, dict[str, Any]] = {
     "single": {},
     "clustered": {"form": "clustered", **CLUSTERED},
     "published": {"form": "published", **CLUSTERED},
+    "cited": {
+        "form": "published",
+        **CLUSTERED,
+        "parts": "cited",
+        "scorer": "bradley_terry",
+        "projection": "private",
+    },
     "random": {"form": "random"},
     "longest": {"form": "longest"},
     "public": {"form": "public", "public_pairs": "pairs.csv"},
@@ -77,7 +84,7 @@ def test_a_private_file_is_judged_by_a_model_or_not_at_all() -> None:
     for policies, judged in (({}, set()), ({"judge": "model"}, {"judge_by_model"})):
         names = {node.name.rpartition(".")[2] for node in registered(corpus=private, policies=policies).nodes}
         assert {name for name in names if name.startswith("judge_by")} == judged
-    with refuses("membership-reads-protected-pairs"):
+    with refuses("reads-protected-pairs"):
         registered(corpus=private, policies={"membership": {"measured": True}})
 
 
@@ -85,7 +92,7 @@ def test_membership_on_a_private_file_compares_with_test_clients_that_somebody_g
     from tests.contracts.graphs import check_registered_pipelines
 
     asked = {"corpus": {"source": "hh", "path": "pairs.jsonl"}, "policies": {"membership": {"measured": True}}}
-    with refuses("membership-has-no-release"):
+    with refuses("protected-pairs-without-release"):
         registered(**asked, evaluation={"private_control": True})
     job = registered(**asked, evaluation={"private_control": True, "dp": False})
     assert check_registered_pipelines({"dpprefsyn": job}) == []
@@ -102,3 +109,57 @@ def test_every_environment_builds_and_validates(env: str | None) -> None:
     trained = {node.name.rpartition(".")[2] for node in job.nodes} & {"tune_on_chosen", "prefer", "prefer_after_tuning"}
     assert trained == ({"tune_on_chosen", "prefer_after_tuning"} if params.alignment == "sft_dpo" else {"prefer"})
     assert (params.form == "clustered") == (env == "paper")
+
+
+@pytest.mark.parametrize("source", ["hh", "docstrings"])
+def test_people_s_answers_of_a_public_corpus_reach_a_judge_past_no_private_data_set(source: str) -> None:
+    from tests.contracts.graphs import check_registered_pipelines
+
+    told = {"source": source, "declared_public": True, **({} if source == "docstrings" else {"path": "pairs.jsonl"})}
+    job = registered(corpus=told, policies={"against_people": True, "judge": "model"}, heads=1)
+    assert check_registered_pipelines({"dpprefsyn": job}) == []
+    judged = job.to_outputs("dpprefsyn_people")
+    (first,) = (node for node in judged.nodes if "dpprefsyn_test_prompts" in node.outputs)
+    assert not [name for name in first.inputs if "private" in name]
+    (judge,) = (node for node in judged.nodes if "dpprefsyn_people" in node.outputs)
+    assert not [name for name in judge.inputs if "private" in name]
+    assert {"judge", "dpprefsyn.test_answers.policy", "dpprefsyn.test_answers.untuned"} <= set(judge.inputs)
+    with refuses("people-are-private"):
+        registered(corpus={**told, "declared_public": False}, policies={"against_people": True, "judge": "model"})
+
+
+def test_a_neural_reward_model_is_a_control_and_clusters_of_known_annotators_are_counted() -> None:
+    from tests.contracts.graphs import check_registered_pipelines
+
+    asked = {"policies": {"neural_reward": {"measured": True}}, **FORMS["clustered"]}
+    job = registered(**asked)
+    assert check_registered_pipelines({"dpprefsyn": job}) == []
+    tags = {node.name.removeprefix("evaluation.dpprefsyn."): node.tags for node in job.nodes}
+    assert Tag.CONTROL in tags["score_by_neural_reward"]
+    assert Tag.HELD_OUT in tags["measure_purity"]
+    file = {"source": "hh", "path": "pairs.jsonl", "declared_public": True}
+    assert "dpprefsyn_purity" not in registered(corpus=file, **asked).all_outputs()
+    with refuses("reads-protected-pairs"):
+        registered(corpus={"source": "hh", "path": "pairs.jsonl"}, **asked)
+
+
+@pytest.mark.parametrize(
+    ("alignment", "trained"),
+    [
+        ("none", set()),
+        ("rloo", {"reinforce"}),
+        ("sft_rloo", {"tune_on_chosen", "reinforce_after_tuning"}),
+        ("sft_dpo", {"tune_on_chosen", "prefer_after_tuning"}),
+    ],
+)
+def test_the_downstream_model_alone_is_aligned(alignment: str, trained: set[str]) -> None:
+    job = registered(alignment=alignment, policies={"controls": "sft_only random_policy"})
+    own = {node.name.removeprefix("dpprefsyn."): node for node in job.nodes if "downstream" in node.inputs}
+    assert {name for name in own if "." not in name} == trained
+    writers = {node.name for node in job.nodes if "generator" in node.inputs}
+    assert writers == {"dpprefsyn.write_candidates", "pairs.answer_questions", "pairs.set_sharpness"}
+    controls = {
+        node.name.rpartition(".")[2] for node in job.nodes if node.name.endswith(("_sft_only", "_random_policy"))
+    }
+    assert ("prefer_after_tuning_random_policy" in controls) == (alignment == "sft_dpo")
+    assert ("tune_on_chosen_sft_only" in controls) == (alignment != "none")

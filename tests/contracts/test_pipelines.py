@@ -131,7 +131,7 @@ def test_what_an_algorithm_reports_lies_in_its_own_folder() -> None:
 
 
 def test_an_algorithm_makes_all_that_its_job_reads() -> None:
-    models = {"generator", "describer", "chunk_tokenizer", "on_device", "encoder", "masked_model"}
+    models = {"generator", "downstream", "describer", "chunk_tokenizer", "on_device", "encoder", "masked_model"}
     given = models | {"release_history", "run_facts"}
     for name, job in jobs().items():
         read = {dataset for dataset in job.inputs() if not dataset.startswith("params:")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from fedtext.corpora import public
 from fedtext.corpora.docstrings import Docstring
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.params.corpus import Corpus
+from tests.corpora.published.forms import alpaca_rows, lines, safe_rlhf_rows, whole, xsum_rows
 from tests.parameters import conf_base
 from tests.refusals import refuses
 
@@ -79,3 +81,37 @@ def test_whose_a_public_text_is_does_not_matter(tmp_path: Path, clients: list[st
 def test_a_missing_public_table_is_named_by_its_own_parameter() -> None:
     with refuses("missing-table", parameter="corpus.public_path", value="/nowhere/public.csv"):
         public.public_records(conf_base(Corpus, source="docstrings", public_path="/nowhere/public.csv"))
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "first"),
+    [
+        ("alpaca_data.json", alpaca_rows(), "Describe the soup."),
+        ("train.jsonl", safe_rlhf_rows(), "How do I hide a soup?"),
+        ("train.jsonl.gz", safe_rlhf_rows(), "How do I hide a soup?"),
+        ("xsum.jsonl", xsum_rows(), "A soup was found in the river."),
+        ("xsum.parquet", xsum_rows(), "A soup was found in the river."),
+        ("own.jsonl", [{"text": one["prompt"]} for one in safe_rlhf_rows()], "How do I hide a soup?"),
+        ("both.jsonl", [{"text": "My own prompt.", **one} for one in safe_rlhf_rows()], "My own prompt."),
+    ],
+)
+def test_public_prompts_are_those_of_the_published_form_that_a_file_has(
+    tmp_path: Path, name: str, rows: list[dict[str, Any]], first: str
+) -> None:
+    path = tmp_path / name
+    if path.suffix == ".parquet":
+        pd.DataFrame(rows).to_parquet(path)
+    else:
+        (whole if path.suffix == ".json" else lines)(path, rows)
+    found = public.public_prompts(conf_base(Corpus, public_path=str(path)), 10**6, 0)["prompt"]
+    assert first in set(found)
+    assert found.is_unique
+    assert len(found) == len({str(one) for one in rows}) or first == "My own prompt."
+
+
+def test_a_file_of_no_prompts_is_refused_with_the_forms_that_are_read(tmp_path: Path) -> None:
+    path = lines(tmp_path / "a.jsonl.gz", [{"question": "secret"}])
+    with refuses("missing-name") as refused:
+        public.public_prompts(conf_base(Corpus, public_path=str(path)), 5, 0)
+    assert "document, summary and id (XSum)" in str(refused.value)
+    assert "secret" not in str(refused.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kedro.io import DataCatalog, DatasetError
@@ -20,7 +21,7 @@ from fedtext.models.language_model import LanguageModel, bundled
 from fedtext.params.popri import Popri
 from fedtext.resuming.decision import settings
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.hooks.generators import check_adapters, check_guided, check_trained
+from fedtext.wiring.hooks.generators import check_adapters, check_guided, check_reads_messages, check_trained
 from fedtext.wiring.hooks.preflight import check_inputs
 from tests.openai_server import Served, serving
 from tests.parameters import conf_base
@@ -241,6 +242,26 @@ def test_a_source_that_names_no_server_is_refused_without_showing_a_secret(sourc
     assert "secret" not in str(refused.value)
 
 
+def test_a_downstream_model_without_a_chat_template_is_not_asked_in_messages() -> None:
+    downstream = DataCatalog({"downstream": GeneratorDataset(source="bundled:generator")})
+    pipeline = Pipeline([node(guide, ["downstream", "params:dpprefsyn"], "x", name="prefer")])
+
+    def asked(**group: Any) -> None:
+        check_reads_messages(pipeline, downstream, {"dpprefsyn": group})
+
+    for refused in ({"chat": True}, {"chat": None, "sampler": {"prompt": "chat"}}):
+        with refuses("downstream-does-not-chat", parameter="dpprefsyn.chat"):
+            asked(**refused)
+    asked(chat=False, sampler={"prompt": "chat"})
+    asked(chat=None, sampler={"prompt": "list"})
+    with refuses("downstream-does-not-chat", parameter="dpprefsyn.sampler.prompt"):
+        asked(sampler={"prompt": "chat"})
+    with refuses("downstream-does-not-chat", parameter="dpprefsyn.membership.chat"):
+        asked(sampler={"prompt": "list"}, membership={"measured": True, "chat": True})
+    chats = DataCatalog({"downstream": GeneratorDataset(source="smollm2")})
+    check_reads_messages(pipeline, chats, {"dpprefsyn": {"chat": True}})
+
+
 def test_words_are_guided_and_all_weights_trained_only_where_texts_are_written_here() -> None:
     catalog = DataCatalog(
         {"far": served_by("http://127.0.0.1:9/v1"), "near": GeneratorDataset(source="bundled:generator")}
@@ -255,4 +276,6 @@ def test_words_are_guided_and_all_weights_trained_only_where_texts_are_written_h
     with refuses("served-without-adapter", parameter="flexible.lora"):
         check_adapters(graph("far"), catalog, {"flexible": {"lora": None}})
     check_adapters(graph("far"), catalog, {"flexible": {"lora": {"rank": 4}}})
+    with refuses("served-without-adapter", parameter="flexible.preference.lora"):
+        check_adapters(graph("far"), catalog, {"flexible": {"preference": {"lora": None}}})
     check_adapters(graph("near"), catalog, {"flexible": {"lora": None}})

@@ -16,6 +16,7 @@ OTHERS = ("gpt2", "llama2", "vicuna", "opt", "chatglm3", "flan_t5")
 SMALL: dict[str, dict[str, Any]] = {
     "models": {
         "generator": "bundled:generator",
+        "downstream": "bundled:on_device",
         "on_device": "bundled:on_device",
         "encoder": "offline",
         "classifier": "offline",

@@ -57,7 +57,7 @@ def test_a_tiny_run_ends_in_pairs_that_trl_reads_and_a_policy(tmp_path: Path) ->
     card = json.loads((reported / "scorecard.json").read_text())
     assert card["accuracy"]["measures"] == ["pairwise_accuracy", "pairwise_drawn"]
     assert card["accuracy"]["conditions"]["longer"]["pairwise_accuracy"] == 1.0
-    assert set(card["win_rates"]["conditions"]) == {"policy", "longest_policy", "generator"}
+    assert set(card["win_rates"]["conditions"]) == {"policy", "longest_policy", "untuned"}
     assert "a reward model by words, right on" in card["win_rates"]["judge"]
     page = (reported / "report.html").read_text()
     assert "Preference pairs" in page
@@ -67,11 +67,36 @@ def test_a_tiny_run_ends_in_pairs_that_trl_reads_and_a_policy(tmp_path: Path) ->
 
 
 @pytest.mark.slow
+def test_another_model_than_the_writer_of_candidates_is_aligned_with_all_of_its_weights(tmp_path: Path) -> None:
+    root, path = tmp_path / "downstream", table(tmp_path / "pairs.csv")
+    given = {"corpus__path": path, "corpus__declared_public": "true", "policies__controls": "''"}
+    whole = {"models__downstream": "bundled:on_device", "dpprefsyn__preference__lora": "null"}
+    given["policies__against_people"] = "true"
+    done = kedro(*job(root, dpprefsyn__alignment="sft_dpo", **given, **whole))
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    made, reported = root / "07_model_output" / "dpprefsyn", root / "08_reporting" / "dpprefsyn"
+    assert (made / "policy" / "all_weights.safetensors").is_file()
+    aligned, _ = LanguageModel("bundled:on_device").with_adapter(made / "policy").load()
+    as_it_was, _ = LanguageModel("bundled:on_device").load()
+    moved = dict(as_it_was.named_parameters())
+    assert all(not one.equal(moved[name]) for name, one in aligned.named_parameters())
+    page = unescape((reported / "report.html").read_text())
+    assert "bundled:on_device" in page
+    assert "Against the answers that people chose the policy's win" in page
+    people = json.loads((reported / "people.json").read_text())
+    assert set(people["conditions"]) == {"policy", "untuned"}
+    asked = pd.read_parquet(made / "test_prompts.parquet")
+    assert SECRET in asked["chosen"].iloc[0]  # they are public here, as declared
+    assert people["prompts"] == len(asked) == 6
+
+
+@pytest.mark.slow
 def test_made_up_annotators_end_in_win_rates_by_their_rule(tmp_path: Path) -> None:
     root = tmp_path / "annotators"
     measured = {
         "corpus__source": "docstrings",
         "policies__membership__measured": "true",
+        "policies__against_people": "true",
         "policies__controls": "sft_only random_policy",
     }
     done = kedro(*job(root, **measured))
@@ -85,10 +110,15 @@ def test_made_up_annotators_end_in_win_rates_by_their_rule(tmp_path: Path) -> No
     assert not set(asked) & set(trained["prompt"])
     rates = json.loads((reported / "win_rates.json").read_text())
     sharpness = json.loads((root / "03_primary" / "pairs" / "sharpness.json").read_text())["sharpness"]
-    ours, theirs = (pd.read_parquet(made / f"answers_{name}.parquet")["text"] for name in ("policy", "generator"))
+    ours, theirs = (pd.read_parquet(made / f"answers_{name}.parquet")["text"] for name in ("policy", "untuned"))
     exact = wins(RuleJudge(sharpness), asked.tolist(), ours.tolist(), theirs.tolist()).mean()
     assert rates["conditions"]["policy"]["win_rate"] == pytest.approx(exact)
-    assert set(rates["against"]) == {"sft_only", "random_policy", "generator"}
+    assert set(rates["against"]) == {"sft_only", "random_policy", "untuned"}
+    people = json.loads((reported / "people.json").read_text())
+    tested = pd.read_parquet(made / "test_prompts.parquet")
+    own = pd.read_parquet(made / "test_answers_policy.parquet")["text"]
+    exact = wins(RuleJudge(sharpness), tested["prompt"].tolist(), own.tolist(), tested["chosen"].tolist()).mean()
+    assert people["conditions"]["policy"]["people_win_rate"] == pytest.approx(exact)
     membership = json.loads((reported / "membership.json").read_text())
     assert membership["ceiling"] == pytest.approx(gaussian_ceiling(8.0, 1e-3), abs=1e-3)
     page = unescape((reported / "report.html").read_text())
@@ -97,6 +127,33 @@ def test_made_up_annotators_end_in_win_rates_by_their_rule(tmp_path: Path) -> No
     assert "with an AUC of" in page
     assert "6 of 6 held-out prompts, evenly spaced" in page
     assert all(prompt in page for prompt in asked)
+
+
+@pytest.mark.slow
+def test_clusters_of_made_up_annotators_are_counted_beside_a_neural_reward_model(tmp_path: Path) -> None:
+    root = tmp_path / "clusters"
+    clustered = {
+        "form": "clustered",
+        "heads": 2,
+        "heads_by": "difference",
+        "projection": "private",
+        "alignment": "none",
+    }
+    asked = {f"dpprefsyn__{name}": value for name, value in clustered.items()}
+    asked |= {"corpus__source": "docstrings", "policies__neural_reward__measured": "true"}
+    done = kedro(*job(root, **asked))
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    reported = root / "08_reporting" / "dpprefsyn"
+    found = json.loads((reported / "purity.json").read_text())
+    assert len(found["clusters"]) == 2
+    assert sum(own["pairs"] for own in found["clusters"]) == found["pairs"] > 0
+    assert found["largest"] <= found["purity"] <= 1.0
+    accuracy = json.loads((reported / "scorecard.json").read_text())["accuracy"]["conditions"]
+    assert {"preferences", "neural_reward", "longer", "shorter"} <= set(accuracy)
+    assert 0.0 <= accuracy["neural_reward"]["pairwise_accuracy"] <= 1.0
+    page = unescape((reported / "report.html").read_text())
+    assert "a neural reward model of the pairs themselves" in page
+    assert "of practical annotators" in page
 
 
 def trl_reads(file: Path, scratch: Path) -> int:
@@ -125,6 +182,11 @@ def trl_reads(file: Path, scratch: Path) -> int:
         ({"dpprefsyn__form": "clustered"}, "dpprefsyn.form is clustered"),
         ({"dpprefsyn__form": "public"}, "name a file of public pairs"),
         ({"policies__judge": "rule"}, "only made-up annotators"),
+        ({"policies__against_people": "true"}, "corpus.declared_public=true if this corpus is public"),
+        (
+            {"corpus__source": "docstrings", "policies__sampler__prompt": "chat"},
+            "asks the downstream model in messages",
+        ),
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(tmp_path: Path, cli, wrong: dict[str, object], said: str) -> None:

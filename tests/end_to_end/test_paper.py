@@ -28,9 +28,10 @@ FAMILIES = ["popri", "wasp", "flexible", "dpprefsyn"]  # files of conf/base/comp
 # It wants privacy.calibration=exact, which WASP does not: dp_sgd_small says it, and a name without parameters cannot.
 WITH_ITS_OWN = {"dp_sgd_generation"}
 # What an entry has most of: its own sizes are the paper's, as those of conf/paper are.
-MOST = {
+MOST: dict[str, float] = {
     **{"rounds": 2, "local_steps": 2, "batch_size": 4, "population": 20, "clients_per_round": 20},
-    **{"synthetic_texts": 12, "texts": 40},
+    **{"synthetic_texts": 12, "texts": 40, "prompts": 12},
+    "value": 0.01,  # of a gap: the small generator's answers hardly differ
 }
 
 
@@ -67,10 +68,12 @@ def configured(values: dict[str, Any], place: Path) -> Path:
 
 
 def _shrunk(value: Any, name: str = "") -> Any:
-    """The same entries with at most `MOST` of what they count."""
+    """The same entries with at most `MOST` of what they count, and models of the hub replaced by small ones."""
     if isinstance(value, dict):
         return {key: _shrunk(one, str(key)) for key, one in value.items()}
-    return min(value, MOST[name]) if name in MOST and isinstance(value, int) else value
+    if name in SMALL["models"] and isinstance(value, str) and "/" in value:
+        return SMALL["models"][name]
+    return min(value, MOST[name]) if name in MOST and isinstance(value, int | float) else value
 
 
 def _lay(file: Path, values: dict[str, Any]) -> None:
@@ -79,7 +82,8 @@ def _lay(file: Path, values: dict[str, Any]) -> None:
 
 def entries(family: str) -> list[str]:
     """Names of all entries of a comparison, and the algorithms that its claims name without parameters."""
-    file = yaml.safe_load((ROOT / "conf" / "base" / "compare" / f"{family}.yml").read_text("utf-8"))
+    files = [ROOT / "conf" / env / "compare" / f"{family}.yml" for env in ("base", "paper")]
+    file: dict[str, Any] = merged(*(yaml.safe_load(one.read_text("utf-8")) for one in files if one.is_file()))
     named = {name: Entry.model_validate(entry) for name, entry in file["entries"].items()}
     claimed = {claim[side] for claim in file["claims"].values() for side in ("better", "worse")}
     alone = claimed & {entry.algorithm for entry in named.values()} - WITH_ITS_OWN

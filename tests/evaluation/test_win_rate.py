@@ -15,7 +15,7 @@ import pytest
 
 from fedtext.corpora.annotators import SHARES, PreferenceProfile, mean_choice_probability
 from fedtext.evaluation.judges import ModelJudge, learned_judge, request, verdict
-from fedtext.evaluation.win_rate import RuleJudge, compared_answers, wins
+from fedtext.evaluation.win_rate import RuleJudge, compared_answers, compared_with_people, wins
 from fedtext.generation.generators.endpoint import EndpointGenerator
 from fedtext.models.endpoint import Endpoint, _described
 from fedtext.models.language_model import Tokenizer
@@ -185,7 +185,7 @@ UNTUNED = [f"It has {' '.join(map(str, range(30)))} parts." for _ in PROMPTS]
 SHORT_POLICIES = [
     f"json.{name} does what its own name says, with a file of text." for name in ("load", "dump", "loads")
 ]
-ANSWERS = {"policy": SHORT_POLICIES, "longest_policy": [f"{one} {one}" for one in UNTUNED], "generator": UNTUNED}
+ANSWERS = {"policy": SHORT_POLICIES, "longest_policy": [f"{one} {one}" for one in UNTUNED], "untuned": UNTUNED}
 SHARPNESS = 1.5
 
 
@@ -207,17 +207,17 @@ def test_win_rates_by_the_rule_are_the_annotators_shares() -> None:
     assert rates["policy"] > 0.5 > rates["longest_policy"]  # two thirds of the annotators are plain
     ahead = mean_choice_probability(PROMPTS, SHORT_POLICIES, ANSWERS["longest_policy"], SHARPNESS).mean()
     assert found["against"]["longest_policy"]["estimate"] == pytest.approx(ahead)
-    assert found["against"]["generator"]["estimate"] == pytest.approx(rates["policy"])
+    assert found["against"]["untuned"]["estimate"] == pytest.approx(rates["policy"])
     assert found["gains"]["policy"]["longest_policy"]["estimate"] == pytest.approx(
         rates["policy"] - rates["longest_policy"]
     )
 
 
 def test_the_generator_has_one_half_by_itself_and_a_policy_that_learned_nothing_too() -> None:
-    found = compared_answers(RuleJudge(SHARPNESS), PROMPTS, {"policy": UNTUNED, "generator": UNTUNED})
-    assert {name: one["win_rate"] for name, one in found["conditions"].items()} == {"policy": 0.5, "generator": 0.5}
+    found = compared_answers(RuleJudge(SHARPNESS), PROMPTS, {"policy": UNTUNED, "untuned": UNTUNED})
+    assert {name: one["win_rate"] for name, one in found["conditions"].items()} == {"policy": 0.5, "untuned": 0.5}
     assert found["judged"] == "policy"
-    assert not found["gains"]["policy"]["generator"]["measurable"]
+    assert not found["gains"]["policy"]["untuned"]["measurable"]
 
 
 def test_a_judge_is_asked_once_for_everything_and_says_who_it_is() -> None:
@@ -226,23 +226,42 @@ def test_a_judge_is_asked_once_for_everything_and_says_who_it_is() -> None:
     assert judge.calls == 1
     assert (found["judge"], found["prompts"]) == ("somebody in a hurry", 3)
     assert [found["conditions"][name]["win_rate"] for name in ANSWERS] == [1.0, 0.0, 0.5]
-    assert found["conditions"]["generator"]["words"] == 33
+    assert found["conditions"]["untuned"]["words"] == 33
 
 
 def test_how_many_answers_nobody_would_have_written_stands_beside_the_wins() -> None:
-    answers = {"policy": ["```\n\n```", *SHORT_POLICIES[1:]], "generator": SHORT_POLICIES}
+    answers = {"policy": ["```\n\n```", *SHORT_POLICIES[1:]], "untuned": SHORT_POLICIES}
     found = compared_answers(Counting(), PROMPTS, answers)["conditions"]
-    assert (found["policy"]["illegible"], found["generator"]["illegible"]) == (pytest.approx(1 / 3), 0)
+    assert (found["policy"]["illegible"], found["untuned"]["illegible"]) == (pytest.approx(1 / 3), 0)
 
 
 @pytest.mark.parametrize(
     ("prompts", "answers", "code"),
     [
-        ([], {"policy": [], "generator": []}, "no-held-out-prompts"),
+        ([], {"policy": [], "untuned": []}, "no-held-out-prompts"),
         (PROMPTS, {"policy": SHORT_POLICIES}, "no-answers"),
-        (PROMPTS, {"policy": SHORT_POLICIES[:2], "generator": UNTUNED}, "answers-do-not-fit-prompts"),
+        (PROMPTS, {"policy": SHORT_POLICIES[:2], "untuned": UNTUNED}, "answers-do-not-fit-prompts"),
     ],
 )
 def test_what_cannot_be_judged_is_refused(prompts: list[str], answers: dict[str, list[str]], code: str) -> None:
     with refuses(code):
         compared_answers(Counting(), prompts, answers)
+
+
+def test_answers_are_judged_against_those_that_people_chose() -> None:
+    chosen = [f"{one} indeed" for one in SHORT_POLICIES]
+    found = compared_with_people(Counting(), PROMPTS, chosen, {**ANSWERS, "sft_only": chosen})
+    rates = {name: one["people_win_rate"] for name, one in found["conditions"].items()}
+    assert rates == {"policy": 1.0, "longest_policy": 0.0, "untuned": 0.0, "sft_only": 0.5}  # an equal answer is a tie
+    assert (found["judged"], found["prompts"], found["judge"]) == ("policy", 3, "somebody in a hurry")
+    assert found["words"] == pytest.approx(np.mean([len(one.split()) for one in chosen]))
+    assert found["gains"]["policy"]["untuned"]["estimate"] == 1.0
+    with refuses("no-test-pairs-to-answer"):
+        compared_with_people(Counting(), [], [], {"policy": []})
+
+
+def test_summaries_are_asked_about_as_summaries() -> None:
+    assert "Which of the two summaries is better?\n\nPost: p\n\nSummary A: a" in request(
+        "p", "a", "b", "better", summaries=True
+    )
+    assert "Which of the two responses is better?\n\nQuery: p\n\nResponse A: a" in request("p", "a", "b", "better")

@@ -8,7 +8,7 @@ import pytest
 
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
-from fedtext.params.policies import Membership, Policies
+from fedtext.params.policies import Membership, NeuralReward, Policies
 from tests.parameters import conf_base
 from tests.refusals import refuses
 
@@ -58,8 +58,33 @@ def test_protected_pairs_are_read_where_a_control_may_read_them_and_nowhere_else
     measured = conf_base(Membership, measured=True)
     measured.validate_settings(MADE_UP, conf_base(Evaluation))
     measured.validate_settings(FILE, conf_base(Evaluation, private_control=True, dp=False))
-    with refuses("membership-has-no-release"):
+    with refuses("protected-pairs-without-release"):
         measured.validate_settings(FILE, conf_base(Evaluation, private_control=True))
     conf_base(Membership).validate_settings(FILE, conf_base(Evaluation))
-    with refuses("membership-reads-protected-pairs"):
+    with refuses("reads-protected-pairs"):
+        measured.validate_settings(FILE, conf_base(Evaluation))
+
+
+def test_people_s_answers_are_shown_to_a_judge_where_the_corpus_is_public_and_figures_are_exact() -> None:
+    against, exact = conf_base(Policies, against_people=True), conf_base(Evaluation, dp=False)
+    public = conf_base(Corpus, source="hh", path="pairs.jsonl", declared_public=True)
+    against.validate_people(MADE_UP, conf_base(Evaluation))
+    against.validate_people(public, conf_base(Evaluation))
+    conf_base(Policies).validate_people(FILE, exact)
+    with refuses("people-are-private", parameter="policies.against_people"):
+        against.validate_people(FILE, exact)
+    with refuses("people-have-no-release"):
+        against.validate_people(public, conf_base(Evaluation, dp=True))
+    with refuses("people-without-judge"):
+        conf_base(Policies, against_people=True, win_rate=False).validate_people(public, exact)
+
+
+def test_a_neural_reward_model_reads_protected_pairs_where_a_control_may() -> None:
+    measured = conf_base(NeuralReward, measured=True)
+    measured.validate_settings(MADE_UP, conf_base(Evaluation))
+    measured.validate_settings(FILE, conf_base(Evaluation, private_control=True, dp=False))
+    conf_base(NeuralReward).validate_settings(FILE, conf_base(Evaluation))
+    with refuses("protected-pairs-without-release"):
+        measured.validate_settings(FILE, conf_base(Evaluation, private_control=True))
+    with refuses("reads-protected-pairs", parameter="policies.neural_reward.measured"):
         measured.validate_settings(FILE, conf_base(Evaluation))

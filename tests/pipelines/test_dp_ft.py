@@ -1,4 +1,4 @@
-"""DP-FT's nodes: what names a training's draws."""
+"""DP-FT's nodes: what names a training's draws, and trainings of all weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fedtext.params.dp_ft import DpFt
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.dp_ft import nodes
 from fedtext.privacy.noise import new_noise_key
-from fedtext.training.lora import initial_adapter
+from fedtext.training.lora import TrainedWeights, adapter_weights, initial_adapter
 from tests.parameters import conf_base
 
 GENERATOR = LocalGenerator("bundled:generator")
@@ -49,7 +49,9 @@ def prefer(tuned: Path, generator: LocalGenerator = GENERATOR, **changes: Any) -
 
 
 def adapter(place: Path, seed: int) -> Path:
-    initial_adapter(GENERATOR, conf_base(DpFt).lora, seed=seed).save_pretrained(place)
+    lora = conf_base(DpFt).lora
+    assert lora is not None
+    initial_adapter(GENERATOR, lora, seed=seed).save_pretrained(place)
     return place
 
 
@@ -62,3 +64,23 @@ def test_preferences_are_named_by_all_parameters_and_by_what_was_tuned_before(tm
     for changes in ({"beta": 0.2}, {"sft": {"epochs": 1.5}}, {"tokens": {"answer": 32}}, {"seed": 3}):
         prefer(first, **changes)
     assert len(set(told)) == 6
+
+
+def test_without_an_adapter_all_weights_are_tuned_and_the_second_training_has_the_first_in_it(
+    tmp_path: Path, told: list[str]
+) -> None:
+    whole, model = conf_base(DpFt, lora=None), LocalGenerator("bundled:on_device")
+    start = nodes.start_weights(model, whole)["weights"]
+    assert start.size == sum(p.numel() for p in model.load()[0].parameters())
+    first = nodes.write_tuned(model, {"weights": start + np.float32(1e-3)}, whole)
+    assert isinstance(first, TrainedWeights)
+    first.save_pretrained(tmp_path / "first")
+    begun = adapter_weights(model.with_adapter(tmp_path / "first").load()[0].float().requires_grad_(True))
+    assert np.allclose(begun, start + 1e-3, atol=1e-6)
+    policy = nodes.write_policy(model, tmp_path / "first", {"weights": begun + np.float32(1e-3)}, whole)
+    policy.save_pretrained(tmp_path / "policy")
+    made = adapter_weights(model.with_adapter(tmp_path / "policy").load()[0].float().requires_grad_(True))
+    assert np.allclose(made, start + 2e-3, atol=1e-6)
+    prefer(tmp_path / "first", model, lora=None)
+    prefer(tmp_path / "policy", model, lora=None)
+    assert told[0] != told[1]  # what was tuned before names the draws

@@ -11,9 +11,11 @@ import pandas as pd
 import pytest
 
 from fedtext.corpora.public import held_out
-from fedtext.params.corpus import Corpus
+from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.policies import Policies
+from fedtext.params.privacy import Privacy
 from fedtext.pipelines.evaluation.nodes import preferences as nodes
+from fedtext.pipelines.pairs import nodes as pairs
 from fedtext.reporting.preferences import membership_sentence
 from tests.parameters import conf_base
 from tests.refusals import refuses
@@ -46,11 +48,36 @@ def test_prompts_that_are_trained_on_are_not_asked(tmp_path: Path) -> None:
 
 def test_a_model_judges_by_what_it_says() -> None:
     prompts = ASKED.head(2)
-    said = {"policy": ["short", "brief"], "generator": ["a long answer", "a longer answer"]}
+    said = {"policy": ["short", "brief"], "untuned": ["a long answer", "a longer answer"]}
     answers = {name: pd.DataFrame({"text": texts}) for name, texts in said.items()}
-    found = nodes.judge_by_model(Decided(), conf_base(Policies), prompts, **answers)  # type: ignore[arg-type]
+    found = nodes.judge_by_model(Decided(), "hh", conf_base(Policies), prompts, **answers)  # type: ignore[arg-type]
     assert found["conditions"]["policy"]["win_rate"] == 1.0
     assert found["judge"] == "a made-up model, 0% of its answers without a verdict"
+
+
+def pairs_of(clients: int) -> pd.DataFrame:
+    rows = [(f"prompt {n}", f"chosen {n}", f"rejected {n}", f"person {n}") for n in range(clients)]
+    return pd.DataFrame(rows, columns=["prompt", "chosen", "rejected", "client_id"])
+
+
+def test_test_pairs_of_a_public_corpus_are_those_of_the_private_split(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.csv"
+    pairs_of(60).to_csv(file, index=False)
+    corpus = conf_base(Corpus, source="table", path=str(file), declared_public=True)
+    privacy, partition = conf_base(Privacy), conf_base(Partition)
+    read = pairs.read_private_pairs(corpus, privacy, partition)
+    *_, test = pairs.split_pairs(read, corpus, partition)
+    asked = nodes.read_test_prompts(corpus, privacy, partition, conf_base(Policies, prompts=5))
+    assert len(asked) == min(5, len(test))
+    assert asked["prompt_id"].tolist() == list(range(len(asked)))
+    assert set(asked["prompt"]) <= set(test["prompt"])
+    own = test.set_index("prompt")["chosen"]
+    assert asked["chosen"].tolist() == own[asked["prompt"]].tolist()
+    everything = nodes.read_test_prompts(corpus, privacy, partition, conf_base(Policies, prompts=1000))
+    assert set(everything["prompt"]) == set(test["prompt"])
+    answers = {name: everything.assign(text=everything["chosen"]) for name in ("policy", "untuned")}
+    found = nodes.judge_by_model(Decided(), "table", conf_base(Policies), everything, **answers)  # type: ignore[arg-type]
+    assert found["conditions"]["policy"]["people_win_rate"] == 0.5
 
 
 GAUSSIAN = {"epsilon": 1.0, "delta": 1e-5, "releases": [{"sampling": "full"}, {"sampling": "full"}]}

@@ -22,7 +22,7 @@ CLAIMS = Claims.model_validate(
         "margin": 0.1,
         "judged": {
             "over": {**PLAIN, "says": "DPPrefSyn > DP-FT", "better": "dpprefsyn", "worse": "dp_ft"},
-            "wins": {**PLAIN, "says": "it wins", "better": "dpprefsyn", "worse": "generator"},
+            "wins": {**PLAIN, "says": "it wins", "better": "dpprefsyn", "worse": "untuned"},
             "length": {**PLAIN, "says": "it beats length", "better": "dpprefsyn", "worse": "longest_policy"},
         },
     }
@@ -38,7 +38,7 @@ def run(entry: str, seed: int) -> Run:
     judged = "preferences" if entry == "dpprefsyn" else "policy"
     ordered, won = ORDERED[entry][seed - 1], WON[entry][seed - 1]
     accuracy = {judged: ratio("pairwise_accuracy", ordered), "longer": ratio("pairwise_accuracy", 0.58)}
-    rates = {"policy": won, "longest_policy": 0.75 + 0.001 * seed, "generator": 0.5}
+    rates = {"policy": won, "longest_policy": 0.75 + 0.001 * seed, "untuned": 0.5}
     win_rates = {name: ratio("win_rate", rate) for name, rate in rates.items()}
     compared: dict[str, Any] = {"gains": {}, "gap_closed": {}}
     found = card(distribution=None)
@@ -58,8 +58,8 @@ def test_accuracy_is_what_was_learned_and_the_win_rate_is_the_policy_s() -> None
         measured = found["entries"][name]["measures"]
         assert measured["pairwise_accuracy"]["mean"] == pytest.approx(sum(ORDERED[name]) / 2)
         assert measured["win_rate"]["mean"] == pytest.approx(sum(WON[name]) / 2)
-    assert set(found["conditions"]) == {"longer", "longest_policy", "generator"}
-    assert found["conditions"]["generator"]["measures"]["pairwise_accuracy"] is None
+    assert set(found["conditions"]) == {"longer", "longest_policy", "untuned"}
+    assert found["conditions"]["untuned"]["measures"]["pairwise_accuracy"] is None
 
 
 def test_claims_are_judged_by_each_measure_that_both_sides_have() -> None:
@@ -76,7 +76,7 @@ def test_claims_are_judged_by_each_measure_that_both_sides_have() -> None:
 def test_tables_have_a_column_for_each_and_a_dash_where_nothing_was_measured() -> None:
     found = compare_runs(RUNS, CLAIMS)
     rows = {row[0]: row for row in table1_rows(found)}
-    assert rows["the generator as it was"][3] == "–"
+    assert rows["the model as it was"][3] == "–"
     assert rows["dpprefsyn"][3].startswith("60.1 (")
     assert rows["dpprefsyn"][6].startswith("70.1 (")
     assert "win_rate" in table1_csv(found).splitlines()[0]

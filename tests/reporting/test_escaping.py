@@ -113,7 +113,7 @@ def test_a_page_of_preferences_shows_markup_as_text(prompt: str, one: str, other
         membership={**MEMBERSHIP, "alone": True},
     )  # fmt: skip
     pairs = pd.DataFrame({"prompt": [prompt], "chosen": [one], "rejected": [other], "gap": [1.0]})
-    answers = pd.DataFrame({"prompt": [prompt], "policy": [one], "generator": [other]})
+    answers = pd.DataFrame({"prompt": [prompt], "policy": [one], "untuned": [other]})
     assert_shown(render_preferences(found, {}, pairs, {"command": one}, answers), prompt, one, other, judge)
 
 

@@ -7,12 +7,14 @@ from typing import Any
 import pandas as pd
 
 from fedtext.evaluation.cost import Cost
-from fedtext.evaluation.win_rate import RuleJudge, compared_answers
+from fedtext.evaluation.win_rate import RuleJudge, compared_answers, compared_with_people
 from fedtext.federation.communication import Exchange
 from fedtext.reporting.glossary import Terms
 from fedtext.reporting.preferences import (
     NOT_MEASURED,
     membership_sentence,
+    people_sentence,
+    people_table,
     preference_scorecard,
     render_preferences,
     win_rate_sentence,
@@ -21,7 +23,7 @@ from fedtext.reporting.preferences import (
 from tests.evaluation.examples import protection
 from tests.evaluation.test_win_rate import ANSWERS, PROMPTS, SHARPNESS
 
-COLUMNS = ("prompt", "policy", "generator")
+COLUMNS = ("prompt", "policy", "untuned")
 MEMBERSHIP = {
     "auc": 0.5123, "low": 0.47, "high": 0.55, "ceiling": 0.7311, "above": False, "members": 1200, "others": 300,
 }  # fmt: skip
@@ -31,7 +33,7 @@ def test_the_sentence_names_judge_prompts_and_controls() -> None:
     found = compared_answers(RuleJudge(SHARPNESS), PROMPTS, ANSWERS)
     said = win_rate_sentence(found)
     rates = {name: f"{100 * one['win_rate']:.1f}%" for name, one in found["conditions"].items()}
-    assert f"answers win {rates['policy']} against those of the generator as it was" in said
+    assert f"answers win {rates['policy']} against those of the model as it was" in said
     assert "ties one half, over 3 held-out public prompts" in said
     assert "says the made-up annotators' rule" in said
     assert said.endswith(f"training to prefer the longest answer {rates['longest_policy']}.")
@@ -59,6 +61,23 @@ def test_answers_from_everywhere_stand_beside_the_generator_s() -> None:
     order = [page.index(f"{name} &lt;18&gt;") for name in COLUMNS]
     assert order == sorted(order)
     assert "evenly spaced" not in render_preferences(card, {}, None, {})
+
+
+def test_wins_against_people_have_a_sentence_and_a_table_of_their_own() -> None:
+    found = compared_with_people(RuleJudge(SHARPNESS), PROMPTS, ANSWERS["longest_policy"], ANSWERS)
+    rates = {name: f"{100 * one['people_win_rate']:.1f}%" for name, one in found["conditions"].items()}
+    said = people_sentence(found)
+    assert f"the answers that people chose the policy's win {rates['policy']}" in said
+    assert f"over 3 prompts of test pairs; beside it, the model as it was {rates['untuned']}" in said
+    page = people_table(found)
+    assert page.count("<tr") == 1 + len(ANSWERS)
+    assert "50.0%" in page  # the longest policy says what people chose
+    cost = Cost.of("DPPrefSyn", Exchange(variant="steps", down_floats=0, up_floats=1, exchanges=1))
+    given: dict[str, Any] = {"corpus": "pairs", "protection": protection(), "cost": cost, "pairs": None}
+    card = preference_scorecard(**given, terms=Terms(), accuracy=None, people=found)
+    assert said in card["headline"]
+    assert NOT_MEASURED not in card["headline"]
+    assert "judged by the made-up annotators" in render_preferences(card, {}, None, {})
 
 
 def test_an_attack_above_its_ceiling_is_called_a_leak() -> None:

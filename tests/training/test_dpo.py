@@ -58,6 +58,22 @@ def test_training_raises_the_margin_on_both_architectures(llama, gpt2, pairs):
         assert np.mean([h["accuracy"] for h in history[-3:]]) > 0.9
 
 
+def test_all_weights_are_trained_against_the_model_as_it_was(llama, pairs, tmp_path):
+    params = PARAMS.model_copy(update={"lora": None, "learning_rate": 1e-3, "epochs": 4})
+    trained, history = train_preferences(llama, pairs, params, seed=0)
+    assert history[0]["loss"] == pytest.approx(np.log(2), abs=1e-5)
+    assert history[-1]["margin"] > history[0]["margin"] + 0.5
+    base, tokenizer = llama.load()
+    assert set(trained.weights) == {name for name, _ in base.named_parameters()}
+    policy, _ = llama.load()
+    with torch.no_grad():
+        for name, weight in policy.named_parameters():
+            weight.copy_(trained.weights[name])
+    rows = tokenised(pairs, tokenizer)
+    gained = [log_probs(policy, rows, side) - log_probs(base, rows, side) for side in ("chosen_ids", "rejected_ids")]
+    assert np.mean(gained[0] - gained[1]) > 1.0
+
+
 def test_a_fresh_adapter_starts_at_the_reference(llama, pairs):
     _, history = train_preferences(llama, pairs, PARAMS, seed=0)
     assert history[0]["loss"] == pytest.approx(np.log(2), abs=1e-5)

@@ -12,11 +12,15 @@ from peft import PeftModel
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.training import Lora
 from fedtext.training.lora import (
+    TrainedAdapter,
+    TrainedWeights,
     adapter_weights,
+    in_one,
     initial_adapter,
     saved_adapter,
     stacked,
     trainable_model,
+    trained_digest,
     trained_of_weights,
 )
 from tests.parameters import conf_base
@@ -93,3 +97,22 @@ def test_adapters_that_do_not_fit_are_not_stacked(llama: Any) -> None:
     other = initial_adapter(llama, conf_base(Lora, rank=2, alpha=2), seed=1)
     with refuses("adapters-do-not-match"):
         stacked(moved(llama, 1), other)
+
+
+def test_two_trainings_are_one_adapter_or_all_weights_of_the_second(llama: Any, tmp_path: Path) -> None:
+    first, second = moved(llama, 1), moved(llama, 2)
+    first.save_pretrained(tmp_path / "first")
+    both = in_one(tmp_path / "first", second)
+    assert isinstance(both, TrainedAdapter)
+    assert both.config.r == first.config.r + second.config.r
+    assert trained_digest(tmp_path / "first") != trained_digest(saved(second, tmp_path / "second"))
+    whole = TrainedWeights({"a": torch.zeros(2)})
+    assert in_one(tmp_path / "first", whole) is whole
+    assert trained_digest(saved(whole, tmp_path / "zeros")) != trained_digest(
+        saved(TrainedWeights({"a": torch.ones(2)}), tmp_path / "ones")
+    )
+
+
+def saved(trained: Any, folder: Path) -> Path:
+    trained.save_pretrained(folder)
+    return folder

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -46,6 +48,15 @@ def test_the_adapter_learns_and_the_same_seed_repeats() -> None:
     assert moved
     again, _ = trained()
     assert all(np.array_equal(weights[name], again[name]) for name in weights)
+
+
+def test_all_weights_learn_where_no_adapter_is_asked_for(llama: Any) -> None:
+    params = conf_base(CausalTraining, epochs=12, batch_size=4, learning_rate=5e-3)
+    trained, history = train_on_texts(llama, TEXTS, params, None, seed=1, label="test")
+    assert history[-1]["loss"] < history[0]["loss"]
+    before = dict(llama.load()[0].named_parameters())
+    assert set(trained.weights) == set(before)
+    assert all(not np.array_equal(trained.weights[name], before[name].detach()) for name in before)
 
 
 def test_no_texts_are_an_error() -> None:

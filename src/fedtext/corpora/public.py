@@ -1,23 +1,25 @@
 """Public text and public prompts.
 
 - Public text: the docstrings of the installed packages, or a table of the user's own.
-- Public prompts, to which candidates are written: a table's, Alpaca's instructions, or questions about Python.
+- Public prompts, to which candidates are written: a table's, those of a published data set (Alpaca's instructions,
+  PKU-SafeRLHF's prompts, XSum's articles), or questions about Python.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from pathlib import Path
 
 import pandas as pd
 
+from fedtext.corpora.columns import column_names
 from fedtext.corpora.docstrings import Docstring, package_roots, private_docstrings, public_docstrings, stdlib_root
 from fedtext.corpora.formats import JsonError
 from fedtext.corpora.published.known import FormError
 from fedtext.corpora.published.loader import format_error
-from fedtext.corpora.published.readers import alpaca
+from fedtext.corpora.published.readers import Reader, alpaca, objects, safe_rlhf, xsum
 from fedtext.corpora.records import RECORD_COLUMNS
-from fedtext.corpora.table import read_public_table
+from fedtext.corpora.table import existing_table, read_public_table
 from fedtext.params.corpus import DOCSTRING_COLUMNS, Corpus
 from fedtext.params.task import joined
 from fedtext.seeding import stream
@@ -69,7 +71,13 @@ def _code_columns(corpus: Corpus) -> tuple[str, ...]:
     return corpus.code_columns if corpus.source == "docstrings" else ()
 
 
-ALPACA = (".json", ".json.gz", ".jsonl.gz")
+OBJECTS = (".json", ".json.gz", ".jsonl.gz")  # no tables
+# What objects have of data sets whose texts are prompts, and who reads them.
+PROMPTS: tuple[tuple[str, Reader], ...] = (
+    ("instruction output", alpaca),
+    ("prompt response_0 response_1", safe_rlhf),
+    ("document summary id", xsum),
+)
 
 
 def public_prompts(corpus: Corpus, count: int, seed: int) -> pd.DataFrame:
@@ -115,8 +123,10 @@ def explanation_of(name: str) -> str:
 
 def _named(corpus: Corpus) -> list[str]:
     path = Path(local_path(str(corpus.public_path), "corpus.public_path")).expanduser()
-    if not path.name.endswith(ALPACA):
-        return list(read_public_table(corpus)["text"])
+    if not path.name.endswith(OBJECTS):
+        names = set(column_names(existing_table(str(path), "corpus.public_path")))
+        reader = None if corpus.text_column in names else _reader_of(names)
+        return list(read_public_table(corpus)["text"]) if reader is None else _prompts(path, reader)
     if not path.is_file():
         raise MissingFileError(
             f"corpus.public_path {path} is not a file: check the path (relative to {Path.cwd()})",
@@ -124,11 +134,27 @@ def _named(corpus: Corpus) -> list[str]:
             parameter="corpus.public_path",
             value=str(path),
         )
+    return _prompts(path, None)
+
+
+def _prompts(path: Path, reader: Reader | None) -> list[str]:
+    """Return the prompts of a published data set's file, by its reader, or by the one that its first object tells."""
     try:
-        return [row.text for row in alpaca(path)]
+        if reader is None:
+            _, first = next(iter(objects(path)), (0, {}))
+            reader = _reader_of(set(first) if isinstance(first, Mapping) else set())
+        return [row.text for row in (reader or alpaca)(path)]
     except (FormError, JsonError) as error:
-        form = "a list of objects with instruction, input and output"
+        form = (
+            "objects with instruction, input and output (Alpaca), prompt, response_0 and response_1 (PKU-SafeRLHF), or "
+            "document, summary and id (XSum)"
+        )
         raise format_error(path, error, "corpus.public_path", form, "a table of prompts") from None
+
+
+def _reader_of(names: Set[str]) -> Reader | None:
+    """Return the reader of the published data set whose objects have these names; None if it is none."""
+    return next((reader for own, reader in PROMPTS if set(own.split()) <= names), None)
 
 
 def _asked(corpus: Corpus, count: int) -> list[str]:

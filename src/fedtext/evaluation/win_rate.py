@@ -9,9 +9,11 @@ The judges, from exact to weak:
 - `RewardJudge` (fedtext.evaluation.judges): trained on validation pairs; its own test accuracy is reported.
 - `ModelJudge` (fedtext.evaluation.judges): any generator, local or a server, prompted as in DPPrefSyn's appendix C.3.
 
-Answers to the same prompts are each judged against the untuned generator, which has one half by definition, so that
+Answers to the same prompts are each judged against the untuned model, which has one half by definition, so that
 policies of different runs compare. The run's own policy is also judged against every baseline. Each comparison is
 judged once.
+
+Of a public corpus answers may also be judged against those that people chose, as in DPPrefSyn's tables.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fedtext.corpora.annotators import PreferenceProfile, choice_probability, mean_choice_probability
-from fedtext.evaluation.measures.preferences import PROMPTS, WIN_RATE, WON
+from fedtext.evaluation.measures.preferences import PEOPLE_WIN_RATE, PROMPTS, WIN_RATE, WON
 from fedtext.evaluation.measures.texts import illegible_share
 from fedtext.evaluation.paired import compare_scored
 from fedtext.evaluation.ratios import clustered_ratio
@@ -106,18 +108,18 @@ def compared_answers(judge: Judge, prompts: Sequence[str], answers: Mapping[str,
         answers: One to each prompt, by condition: those of `POLICY` and of `UNTUNED` at least.
 
     Returns:
-        The document of `compare_scored` for win rates against the untuned generator, with the mean length in `words` of
+        The document of `compare_scored` for win rates against the untuned model, with the mean length in `words` of
         every condition's answers and their share that is `illegible`; `judge`, in words; `prompts`, their number; and
         `against`: by baseline, the policy's win rate against it (`estimate`, `low`, `high`).
 
     Raises:
-        ValueError: there is no prompt, no answers of the policy or the generator, or an error of `wins`.
+        ValueError: there is no prompt, no answers of the policy or the model, or an error of `wins`.
     """
     if not len(prompts):
         raise InputError("no held-out prompts: a win rate needs at least one", code="no-held-out-prompts")
     if absent := [one.name for one in (POLICY, UNTUNED) if one.name not in answers]:
         raise InputError(
-            f"no answers of {' and '.join(absent)}: a policy is judged beside the generator as it was",
+            f"no answers of {' and '.join(absent)}: a policy is judged beside the model as it was",
             code="no-answers",
             value=absent,
         )
@@ -126,10 +128,7 @@ def compared_answers(judge: Judge, prompts: Sequence[str], answers: Mapping[str,
     scored: dict[str, dict[str, np.ndarray]] = {
         name: {WON: won.get((name, UNTUNED.name), 0.5 * one), PROMPTS: one, "texts": np.asarray(0)} for name in answers
     }
-    found = compare_scored(scored, [WIN_RATE])
-    for name, own in answers.items():
-        words = float(np.mean([len(answer.split()) for answer in own]))
-        found["conditions"][name].update(words=words, illegible=illegible_share(own))
+    found = _described(compare_scored(scored, [WIN_RATE]), answers)
     against = {name: clustered_ratio(won[POLICY.name, name], one) for name in answers if name != POLICY.name}
     return {
         **found,
@@ -139,6 +138,47 @@ def compared_answers(judge: Judge, prompts: Sequence[str], answers: Mapping[str,
             name: {"estimate": rate.estimate, "low": rate.low, "high": rate.high} for name, rate in against.items()
         },
     }
+
+
+def compared_with_people(
+    judge: Judge, prompts: Sequence[str], chosen: Sequence[str], answers: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """Compute win rates against the answers that people chose (DPPrefSyn, section 5), as the document of a report.
+
+    Args:
+        judge: The judge.
+        prompts: Prompts of test pairs of a public corpus.
+        chosen: People's answer to each.
+        answers: One to each prompt, by condition.
+
+    Returns:
+        The document of `compare_scored` for win rates against people, with each condition's `words` and `illegible`;
+        `judge`, in words; `prompts`, their number; and `words`, the mean length of people's answers.
+
+    Raises:
+        ValueError: there is no prompt, or an error of `wins`.
+    """
+    if not len(prompts):
+        raise InputError("no test pairs: a win rate needs at least one", code="no-test-pairs-to-answer")
+    one = np.ones(len(prompts))
+    ours = [text for said in answers.values() for text in said]
+    won = np.split(wins(judge, [*prompts] * len(answers), ours, [*chosen] * len(answers)), len(answers))
+    scored: dict[str, dict[str, np.ndarray]] = {
+        name: {WON: own, PROMPTS: one, "texts": np.asarray(0)} for name, own in zip(answers, won, strict=True)
+    }
+    found = _described(compare_scored(scored, [PEOPLE_WIN_RATE]), answers)
+    return {**found, "judge": judge.description, PROMPTS: len(prompts), "words": _words(chosen)}
+
+
+def _described(found: dict[str, Any], answers: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return the document with the length and the illegible share of every condition's answers."""
+    for name, own in answers.items():
+        found["conditions"][name].update(words=_words(own), illegible=illegible_share(own))
+    return found
+
+
+def _words(answers: Sequence[str]) -> float:
+    return float(np.mean([len(answer.split()) for answer in answers]))
 
 
 def _all_wins(

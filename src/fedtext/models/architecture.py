@@ -19,6 +19,24 @@ if TYPE_CHECKING:
 
 CONFIG = "config.json"
 
+LLAMA_3_8B = {
+    "hidden_size": 4096,
+    "intermediate_size": 14336,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "vocab_size": 128256,
+}
+QWEN_3_4B = {
+    "hidden_size": 2560,
+    "intermediate_size": 9728,
+    "num_hidden_layers": 36,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+    "vocab_size": 151936,
+    "tie_word_embeddings": True,
+}
 MINILM = {"hidden_size": 384, "intermediate_size": 1536, "num_hidden_layers": 6}
 
 # As published in each model's config.json: the type, and what differs from the type's own defaults.
@@ -47,15 +65,20 @@ KNOWN: dict[str, tuple[str, dict[str, Any]]] = {
             "tie_word_embeddings": True,
         },
     ),
-    "meta-llama/Meta-Llama-3-8B": (
-        "llama",
+    "meta-llama/Meta-Llama-3-8B": ("llama", LLAMA_3_8B),
+    "meta-llama/Meta-Llama-3-8B-Instruct": ("llama", LLAMA_3_8B),
+    "Qwen/Qwen3-4B-Base": ("qwen3", QWEN_3_4B),
+    "Qwen/Qwen3-4B-Instruct-2507": ("qwen3", QWEN_3_4B),
+    "google/gemma-2-2b": (
+        "gemma2",
         {
-            "hidden_size": 4096,
-            "intermediate_size": 14336,
-            "num_hidden_layers": 32,
-            "num_attention_heads": 32,
-            "num_key_value_heads": 8,
-            "vocab_size": 128256,
+            "hidden_size": 2304,
+            "intermediate_size": 9216,
+            "num_hidden_layers": 26,
+            "num_attention_heads": 8,
+            "num_key_value_heads": 4,
+            "head_dim": 256,
+            "vocab_size": 256000,
         },
     ),
     "meta-llama/Llama-2-7b-chat-hf": (
@@ -82,6 +105,8 @@ KNOWN: dict[str, tuple[str, dict[str, Any]]] = {
         "bert",
         {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16},
     ),
+    "sentence-transformers/all-mpnet-base-v2": ("mpnet", {}),
+    "sentence-transformers/all-distilroberta-v1": ("roberta", {"num_hidden_layers": 6}),
     "sentence-transformers/stsb-roberta-base-v2": ("roberta", {}),
     "sentence-transformers/sentence-t5-base": (
         "t5",

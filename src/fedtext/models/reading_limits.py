@@ -100,8 +100,8 @@ READINGS = (
         "{} of its tokens of a question with its passage",
         where=("evaluation.questions.measured", True),
     ),
-    Reading("generator", "dp_ft.tokens.prompt", "the last {} of its tokens of a pair's prompt"),
-    Reading("generator", "dp_ft.tokens.answer", "the first {} of its tokens of a pair's answer"),
+    Reading("downstream", "dp_ft.tokens.prompt", "the last {} of its tokens of a pair's prompt"),
+    Reading("downstream", "dp_ft.tokens.answer", "the first {} of its tokens of a pair's answer"),
 )
 
 

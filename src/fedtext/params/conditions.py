@@ -113,12 +113,12 @@ SHORTER = Condition(
     "shorter", "the shorter answer", "shorter answer", Role.CONTROL, Epsilon.ZERO, phrase="taking the shorter answer"
 )
 UNTUNED = Condition(
-    "generator",
-    "the generator as it was",
-    "generator as it was",
+    "untuned",
+    "the model as it was",
+    "model as it was",
     Role.CONTROL,
     Epsilon.ZERO,
-    phrase="the generator as it was",
+    phrase="the model as it was",
 )
 SFT_ONLY = Condition(
     "sft_only",
@@ -144,6 +144,13 @@ LONGEST_POLICY = Condition(
     Epsilon.ZERO,
     phrase="training to prefer the longest answer",
 )
+NEURAL_REWARD = Condition(
+    "neural_reward",
+    "a neural reward model of the pairs themselves (ε = ∞)",
+    "neural reward model",
+    Role.CEILING,
+    Epsilon.INFINITE,
+)
 PRIVATE = Condition("private", "the private text itself (ε = ∞)", "ε = ∞", Role.CEILING, Epsilon.INFINITE)
 
 CONDITIONS = {
@@ -151,7 +158,7 @@ CONDITIONS = {
     for one in (
         *(EPS0, PUBLIC_CONTROL, UNTUNED_CONTROL, MATCHED_CONTROL, SYNTHETIC, TRAINED_MODEL),
         *(LONGER, SHORTER, UNTUNED, SFT_ONLY, RANDOM_POLICY, LONGEST_POLICY),
-        *(PREFERENCES, POLICY, PRIVATE),
+        *(PREFERENCES, POLICY, NEURAL_REWARD, PRIVATE),
     )
 }
 CONTROLS = tuple(one for one in CONDITIONS.values() if one.role is Role.CONTROL)

@@ -12,7 +12,18 @@ from fedtext.system.errors import InputError, did_you_mean
 
 # Data sets of papers, read from local files in the form in which they were published (fedtext.corpora.published).
 PublishedName = Literal[
-    "alpaca", "banking77", "hh", "imdb", "openassistant", "pubmed", "squad", "squad_questions", "tldr", "yelp"
+    "alpaca",
+    "banking77",
+    "hh",
+    "imdb",
+    "openassistant",
+    "pubmed",
+    "safe_rlhf",
+    "squad",
+    "squad_questions",
+    "tldr",
+    "xsum",
+    "yelp",
 ]
 PUBLISHED_NAMES: tuple[PublishedName, ...] = get_args(PublishedName)
 # A docstring's columns: its top-level package, and the kind of object that it documents.

@@ -75,17 +75,22 @@ class Dpprefsyn(Parameters):
     the noisy sum of differences, or is trained on them. `score`: an answer's mean probability to win against the
     others, under the mixture of heads, or the score of one head sampled for each prompt.
 
+    `parts` of the published form: `ours`, a noisy second moment and noisy tallies, or `cited`, DP-PCA and DP-KMeans as
+    the paper cites them, whose draws no ledger counts.
+
     `projection`: on `dimensions` principal directions, of public candidates' differences or of the noisy second moment
     of private ones; `none`: differences as they are. `projection_share` and `cluster_share` are the shares of the
     budget for these, if they query private pairs; heads have the rest. Differences are clipped to the `radius_quantile`
     quantile of public candidates' differences.
 
     `prompts` public prompts get `answers` each, of which the best and the worst make a pair, if their `gap` is large.
-    `alignment` is what is trained on the pairs: nothing; the generator on the chosen answers (`sft`), by preference
-    optimisation (`dpo`), by one after the other, or with the scorer as reward (`rloo`).
+    `alignment` is how the downstream model is trained on the pairs: not at all; on the chosen answers (`sft`), by
+    preference optimisation (`dpo`), with the scorer as reward (`rloo`), or by one of these after `sft`. `chat`: it
+    reads messages, else a transcript of turns; null: as the generator is asked for candidates.
     """
 
     form: Form
+    parts: Literal["ours", "cited"]
     public_pairs: str | None
     heads: int = Field(ge=1)
     heads_by: Literal["none", "difference", "prompt"]
@@ -101,7 +106,8 @@ class Dpprefsyn(Parameters):
     answers: int = Field(ge=2)
     gap: Gap
     sampler: Sampler
-    alignment: Literal["none", "sft", "dpo", "sft_dpo", "rloo"]
+    alignment: Literal["none", "sft", "dpo", "sft_dpo", "rloo", "sft_rloo"]
+    chat: bool | None
     sft: CausalTraining
     preference: PreferenceTraining
     rloo: Rewarded
@@ -127,6 +133,19 @@ class Dpprefsyn(Parameters):
         return self
 
     @model_validator(mode="after")
+    def _cited_parts_are_published(self) -> Self:
+        wanted = {"form": "published", "scorer": "bradley_terry", "projection": "private"}
+        if self.parts == "cited" and any(getattr(self, name) != value for name, value in wanted.items()):
+            raise InputError(
+                f"dpprefsyn.parts is cited, form {self.form}, scorer {self.scorer} and projection {self.projection}: "
+                "DP-PCA and DP-KMeans as cited are parts of form published, with scorer bradley_terry and projection "
+                "private; or set dpprefsyn.parts to ours",
+                code="cited-parts-are-published",
+                parameter="dpprefsyn.parts",
+            )
+        return self
+
+    @model_validator(mode="after")
     def _controls_have_what_they_need(self) -> Self:
         if (self.form == "public") != (self.public_pairs is not None):
             raise InputError(
@@ -135,19 +154,46 @@ class Dpprefsyn(Parameters):
                 code="public-pairs-do-not-fit-form",
                 parameter="dpprefsyn.public_pairs",
             )
-        if self.form in BY_LENGTH and self.alignment == "rloo":
+        if self.form in BY_LENGTH and self.is_rewarded:
             raise InputError(
-                f"dpprefsyn.form is {self.form} and alignment rloo: a length is no reward; set alignment to dpo or "
-                "sft_dpo",
+                f"dpprefsyn.form is {self.form} and alignment {self.alignment}: a length is no reward; set alignment "
+                "to dpo or sft_dpo",
                 code="length-is-no-reward",
                 parameter="dpprefsyn.alignment",
             )
         return self
 
+    @model_validator(mode="after")
+    def _a_reward_trains_an_adapter(self) -> Self:
+        if self.is_rewarded and self.preference.lora is None:
+            raise InputError(
+                f"dpprefsyn.alignment is {self.alignment} and dpprefsyn.preference.lora null: the reference of a "
+                "reward's training is the model without its adapter; give dpprefsyn.preference.lora a rank, or set "
+                "alignment to sft_dpo",
+                code="reward-without-adapter",
+                parameter="dpprefsyn.preference.lora",
+            )
+        return self
+
+    @property
+    def is_rewarded(self) -> bool:
+        """True if the scorer is a reward, in place of pairs."""
+        return self.alignment in ("rloo", "sft_rloo")
+
+    @property
+    def aligned_in_chat(self) -> bool:
+        """True if the downstream model reads prompts as messages."""
+        return self.sampler.prompt == "chat" if self.chat is None else self.chat
+
     @property
     def clusters_privately(self) -> bool:
         """True if the cluster centres come from private pairs."""
         return self.heads_by == "difference"
+
+    @property
+    def heads_share(self) -> float:
+        """Share of epsilon for the heads' own releases: all, or what the cited parts leave, as printed (4.2)."""
+        return 1.0 if self.parts == "ours" else 1.0 - self.projection_share - self.cluster_share
 
     @property
     def trains_heads(self) -> bool:

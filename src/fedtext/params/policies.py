@@ -11,7 +11,7 @@ from fedtext.params.conditions import LONGEST_POLICY, RANDOM_POLICY, SFT_ONLY
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.generation import Sampler
-from fedtext.params.training import PairTokens
+from fedtext.params.training import CausalTraining, PairTokens
 from fedtext.system.errors import InputError, did_you_mean
 
 JudgeKind = Literal["rule", "reward", "model"]
@@ -32,45 +32,70 @@ class Membership(Parameters):
 
     def validate_settings(self, corpus: Corpus, evaluation: Evaluation) -> None:
         """Raise ValueError if it is requested and protected or held-out pairs must not be read for comparison."""
-        if self.measured and not evaluation.has_private_control(corpus):
-            raise InputError(
-                "policies.membership.measured is true: it reads the protected pairs, and no epsilon covers what it "
-                "finds; measure it on a public corpus (corpus.declared_public=true if this is public), or say "
-                "evaluation.private_control=true",
-                code="membership-reads-protected-pairs",
-                parameter="policies.membership.measured",
-                value=True,
-            )
-        if self.measured and evaluation.is_dp(corpus):
-            raise InputError(
-                "policies.membership.measured is true: it compares protected pairs with test clients' own, exactly, "
-                "and this run releases figures of held-out text only with noise: leave it out, or measure without "
-                "protection (evaluation.dp=false)",
-                code="membership-has-no-release",
-                parameter="policies.membership.measured",
-                value=True,
-            )
+        if self.measured:
+            _validate_unprotected("policies.membership.measured", "what it finds", corpus, evaluation)
+
+
+class NeuralReward(Parameters):
+    """A neural reward model of the training pairs themselves, whose order of test pairs stands beside the scorer's.
+
+    It starts from the downstream model's weights and trains all of them, without protection (DPPrefSyn, C.6). `tokens`
+    are the most that it reads of a pair.
+    """
+
+    measured: bool
+    training: CausalTraining
+    tokens: PairTokens
+
+    def validate_settings(self, corpus: Corpus, evaluation: Evaluation) -> None:
+        """Raise ValueError if it is requested and protected or held-out pairs must not be read for comparison."""
+        if self.measured:
+            _validate_unprotected("policies.neural_reward.measured", "it", corpus, evaluation)
+
+
+def _validate_unprotected(parameter: str, found: str, corpus: Corpus, evaluation: Evaluation) -> None:
+    """Raise ValueError where a baseline may not read protected pairs, or compare with held-out ones exactly."""
+    if not evaluation.has_private_control(corpus):
+        raise InputError(
+            f"{parameter} is true: it reads the protected pairs, and no epsilon covers {found}; measure it on a public "
+            "corpus (corpus.declared_public=true if this is public), or say evaluation.private_control=true",
+            code="reads-protected-pairs",
+            parameter=parameter,
+            value=True,
+        )
+    if evaluation.is_dp(corpus):
+        raise InputError(
+            f"{parameter} is true: it compares protected pairs with test clients' own, exactly, and this run releases "
+            "figures of held-out text only with noise: leave it out, or measure without protection "
+            "(evaluation.dp=false)",
+            code="protected-pairs-without-release",
+            parameter=parameter,
+            value=True,
+        )
 
 
 class Policies(Parameters):
-    """Win rates of a policy's answers to held-out public prompts against those of the untuned generator.
+    """Win rates of a policy's answers to held-out public prompts against those of the untuned model.
 
     `win_rate`: whether they are measured; null: if an algorithm returns a policy and there is a judge. `judge`: the
     simulated annotators' `rule`; a `reward` model trained on the validation clients' pairs, with its own accuracy on
     the test clients'; a `model`, models.judge, which is prompted for the `better` answer and samples by `verdicts`;
     null: the rule if annotators are simulated, else the reward model if held-out figures may be exact, else none. The
     `controls` are policies of the same size that are trained as baselines. `sampler` generates the answers to `prompts`
-    prompts.
+    prompts. With `against_people` the answers to as many prompts of the test pairs are also judged against those that
+    people chose.
     """
 
     win_rate: bool | None
     judge: JudgeKind | None
+    against_people: bool
     controls: tuple[str, ...]
     prompts: int = Field(ge=2)
     sampler: Sampler
     better: str = Field(min_length=1)
     verdicts: Sampler
     membership: Membership
+    neural_reward: NeuralReward
     seed: Seed
 
     _words = field_validator("controls", mode="before")(words)
@@ -87,6 +112,35 @@ class Policies(Parameters):
                     value=name,
                 )
         return value
+
+    def validate_people(self, corpus: Corpus, evaluation: Evaluation) -> None:
+        """Raise ValueError if people's answers are to be judged and the test pairs may not be shown to a judge."""
+        if not self.against_people:
+            return
+        said = "policies.against_people is true: a judge sees test pairs' prompts and the answers that people chose, "
+        if not corpus.is_public:
+            raise InputError(
+                f"{said}and these are private; say corpus.declared_public=true if this corpus is public, or leave it "
+                "out: win rates over public prompts read no private text",
+                code="people-are-private",
+                parameter="policies.against_people",
+                value=True,
+            )
+        if evaluation.is_dp(corpus):
+            raise InputError(
+                f"{said}and this run releases figures of held-out text only with noise: leave it out, or measure "
+                "without protection (evaluation.dp=false)",
+                code="people-have-no-release",
+                parameter="policies.against_people",
+                value=True,
+            )
+        if self.win_rate is False:
+            raise InputError(
+                f"{said}and policies.win_rate is false: leave that out",
+                code="people-without-judge",
+                parameter="policies.against_people",
+                value=True,
+            )
 
     def judged_by(self, corpus: Corpus, *, dp: bool) -> JudgeKind | None:
         """Return the kind of the judge, None without one.

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from fedtext.params import Seed
 from fedtext.params.generation import Sampler, prompts_for
 from fedtext.params.task import OfClasses
-from fedtext.params.training import PreferenceTraining
+from fedtext.params.training import AdapterTraining
 from fedtext.system.errors import InputError
 
 Scoring = Literal[
@@ -70,7 +70,7 @@ class Popri(OfClasses):
     oversample: float = Field(ge=1)
     final_responses: int = Field(ge=1)
     sampler: Sampler
-    preference: PreferenceTraining
+    preference: AdapterTraining
     seed: Seed
 
     @property

@@ -121,6 +121,8 @@ class PreferenceTraining(Parameters):
     A step's `batch_size` pairs are shared evenly among `gpus` processes, each on a GPU of its own (without a GPU they
     share the cores). Each computes at most `pairs_at_once` of them at once (null: all), and adds up gradients. Either
     changes a result in its last bits, for sums are added in another order.
+
+    An adapter, `lora`, is trained; null: all weights, in float32.
     """
 
     loss: Literal["dpo", "ipo", "cdpo"]
@@ -133,7 +135,7 @@ class PreferenceTraining(Parameters):
     activation_checkpointing: bool
     gpus: int = Field(ge=1)
     pairs_at_once: int | None = Field(ge=1)
-    lora: Lora
+    lora: Lora | None
 
     @property
     def at_once(self) -> int:
@@ -165,6 +167,12 @@ class PreferenceTraining(Parameters):
                 value=self.label_smoothing,
             )
         return self
+
+
+class AdapterTraining(PreferenceTraining):
+    """Preference optimisation of an adapter, which a next round goes on with."""
+
+    lora: Lora
 
 
 class Recipe(Parameters):

@@ -16,7 +16,8 @@ def peak_bytes(work: Work, architecture: Architecture, *, halved: bool) -> int:
     """Return the bytes at the peak of some work with a model; `halved`: the device computes in 16 bits."""
     sizes = sizes_of(architecture, work.lora, trained=work.trains)
     number = HALF if halved and work.kind != Kind.PRIVATE_TRAINING else NUMBER
-    return round(sizes.weights * number + _beside(work, sizes, number, halved=halved))
+    stored = NUMBER if work.trains and work.lora is None else number  # steps of all weights are made in float32
+    return round(sizes.weights * stored + _beside(work, sizes, number, halved=halved))
 
 
 def _beside(work: Work, sizes: Sizes, number: int, *, halved: bool) -> float:

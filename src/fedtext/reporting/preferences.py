@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,8 @@ from markupsafe import Markup
 
 from fedtext.evaluation.cost import cost_rows
 from fedtext.evaluation.measures.known import measures_in_document
-from fedtext.evaluation.measures.preferences import WIN_RATE
+from fedtext.evaluation.measures.measure import PerText
+from fedtext.evaluation.measures.preferences import PEOPLE_WIN_RATE, WIN_RATE
 from fedtext.evaluation.paired import ordered_conditions
 from fedtext.evaluation.wording import change, count, interval
 from fedtext.federation.communication import Cost
@@ -35,20 +36,18 @@ Document = Mapping[str, Any]
 
 
 def win_rate_sentence(found: Document) -> str:
-    """Return the sentence on the win rates of the policy and of the baselines against the untuned generator."""
+    """Return the sentence on the win rates of the policy and of the baselines against the untuned model."""
     own = found["conditions"][found["judged"]]
-    others = [name for name in ordered_conditions(found["conditions"]) if name not in (found["judged"], UNTUNED.name)]
-    said = [f"{CONDITIONS[name].phrase} {WIN_RATE.shown(found['conditions'][name][WIN_RATE.name])}" for name in others]
-    beside = f"; beside it, {', '.join(said)}" if said else ""
+    beside = _beside(WIN_RATE, found, _others(found, found["judged"], UNTUNED.name))
     return (
-        f"The policy's answers win {WIN_RATE.shown(own[WIN_RATE.name])} against those of the generator as it was (95% "
+        f"The policy's answers win {WIN_RATE.shown(own[WIN_RATE.name])} against those of the model as it was (95% "
         f"interval {interval(WIN_RATE, own)}), ties one half, over {count(found['prompts'])} held-out public prompts, "
         f"says {found['judge']}{beside}."
     )
 
 
 def win_rate_table(found: Document) -> Markup:
-    """Return the table of every policy against the untuned generator, and of the run's policy against the others."""
+    """Return the table of every policy against the untuned model, and of the run's policy against the others."""
     names, judged = ordered_conditions(found["conditions"]), found["judged"]
     gains = found["gains"].get(judged, {})
     rows = []
@@ -67,7 +66,7 @@ def win_rate_table(found: Document) -> Markup:
         )
     headers = [
         "answers of",
-        "wins against the generator as it was",
+        "wins against the model as it was",
         "95% interval",
         "the policy's gain on it",
         "the policy wins against it",
@@ -76,6 +75,46 @@ def win_rate_table(found: Document) -> Markup:
     ]
     title = f"Answers to {count(found['prompts'])} held-out public prompts, ties one half, judged by {found['judge']}"
     return table(title, headers, rows, strong=[names.index(judged)])
+
+
+def people_sentence(found: Document) -> str:
+    """Return the sentence on the win rates of the policy, and of the others, against the answers that people chose."""
+    own, others = found["conditions"][found["judged"]], _others(found, found["judged"])
+    rate = PEOPLE_WIN_RATE
+    return (
+        f"Against the answers that people chose the policy's win {rate.shown(own[rate.name])} (95% interval "
+        f"{interval(rate, own)}), over {count(found['prompts'])} prompts of test pairs{_beside(rate, found, others)}."
+    )
+
+
+def people_table(found: Document) -> Markup:
+    """Return the table of every policy, and of the model as it was, against the answers that people chose."""
+    names, rate = ordered_conditions(found["conditions"]), PEOPLE_WIN_RATE
+    rows = [
+        [
+            CONDITIONS[name].title,
+            rate.shown((own := found["conditions"][name])[rate.name]),
+            interval(rate, own),
+            f"{own['words']:.0f}",
+            f"{100 * own['illegible']:.0f}%",
+        ]
+        for name in names
+    ]
+    title = (
+        f"Answers to the prompts of {count(found['prompts'])} test pairs against those that people chose, of "
+        f"{found['words']:.0f} words on average, ties one half, judged by {found['judge']}"
+    )
+    headers = ["answers of", rate.title, "95% interval", "words an answer", "illegible"]
+    return table(title, headers, rows, strong=[names.index(found["judged"])])
+
+
+def _others(found: Document, *left_out: str) -> list[str]:
+    return [name for name in ordered_conditions(found["conditions"]) if name not in left_out]
+
+
+def _beside(rate: PerText, found: Document, others: Sequence[str]) -> str:
+    said = [f"{CONDITIONS[name].phrase} {rate.shown(found['conditions'][name][rate.name])}" for name in others]
+    return f"; beside it, {', '.join(said)}" if said else ""
 
 
 def _what_follows(found: Document) -> str:
@@ -122,15 +161,18 @@ def preference_scorecard(
     terms: Terms,
     accuracy: Mapping[str, Any] | None,
     win_rates: Mapping[str, Any] | None = None,
+    people: Mapping[str, Any] | None = None,
     membership: Mapping[str, Any] | None = None,
+    purity: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the scorecard, with the keys of every other one.
 
-    `accuracy` is None where no held-out pair was evaluated. `win_rates` (`evaluation.win_rate.compared_answers`) and
-    `membership` are None where no policy was judged. `pairs` is the number of synthetic pairs; None: a policy was
-    trained on the private ones.
+    `accuracy` is None where no held-out pair was evaluated. `win_rates` (`evaluation.win_rate.compared_answers`),
+    `people` (`compared_with_people`) and `membership` are None where no policy was judged; `purity` where the kinds of
+    annotators are not known. `pairs` is the number of
+    synthetic pairs; None: a policy was trained on the private ones.
     """
-    guarded, looked_at = protection.model_dump(), accuracy is not None or membership is not None
+    guarded, looked_at = protection.model_dump(), any((accuracy, people, membership))
     card = {
         "headline": [
             protection_sentence(guarded),
@@ -138,6 +180,7 @@ def preference_scorecard(
             *([] if accuracy is None else [accuracy_sentence(accuracy)]),
             *([] if looked_at else [NOT_MEASURED]),
             *([] if win_rates is None else [win_rate_sentence(win_rates)]),
+            *([] if people is None else [people_sentence(people)]),
             *([] if membership is None else [membership_sentence(membership)]),
         ],
         "notes": terms.notes() if looked_at else terms.notes()[1:],
@@ -151,7 +194,9 @@ def preference_scorecard(
         "texts": None,
         "classification": None,
         "win_rates": win_rates,
+        "people": people,
         "membership": membership,
+        "purity": purity,
         "cost": cost_rows([cost]),
         "limits": [
             OF_POLICY if pairs is None else OF_UNLEARNED if released_nothing(guarded) else OF_PAIRS,
@@ -195,15 +240,17 @@ def render_preferences(
 ) -> str:
     """Render the page of a `preference_scorecard`; pairs, if there are any, are public prompts with released choices.
 
-    `answers` are a policy's: `prompt`, public and held out, the `policy`'s answer, and the untuned `generator`'s.
+    `answers` are a policy's: `prompt`, public and held out, the `policy`'s answer, and the `untuned` model's.
     """
     drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
     accuracy = (
         Markup() if card["accuracy"] is None else drawn.get("accuracy", Markup()) + accuracy_table(card["accuracy"])
     )
+    accuracy += Markup() if card["purity"] is None else purity_table(card["purity"])
     priced = Markup().join(drawn[name] for name in ("privacy", "trade_off") if name in drawn)
     privacy = priced + protection_table(card["protection"], card["terms"]["tested"])
     judged = Markup() if card["win_rates"] is None else win_rate_table(card["win_rates"])
+    judged += Markup() if card["people"] is None else people_table(card["people"])
     sections = {
         "accuracy": ("What was learned", accuracy),
         "answers": ("The policy's answers", judged + (Markup() if answers is None else _answered(answers))),
@@ -238,14 +285,28 @@ def accuracy_table(accuracy: Mapping[str, Any]) -> Markup:
     return table("Held-out private pairs", headers, rows, strong=[names.index(judged)])
 
 
+def purity_table(found: Document) -> Markup:
+    """Return the table of clusters with the shares of the simulated annotators' kinds among their held-out pairs."""
+    kinds = sorted({kind for own in found["clusters"] for kind in own["share"]})
+    rows = [
+        [str(number), count(own["pairs"]), *(f"{100 * own['share'].get(kind, 0.0):.1f}%" for kind in kinds)]
+        for number, own in enumerate(found["clusters"], start=1)
+    ]
+    title = (
+        f"Clusters and annotators: {100 * found['purity']:.1f}% of {count(found['pairs'])} held-out pairs are of their "
+        f"cluster's most frequent kind, {100 * found['largest']:.1f}% without clusters"
+    )
+    return table(title, ["cluster", "pairs", *(f"of {kind} annotators" for kind in kinds)], rows)
+
+
 def _answered(answers: pd.DataFrame) -> Markup:
     """Return prompts evenly spaced in the list, not selected, so that a doubtful win is visible."""
     spread = answers.iloc[:: -(-len(answers) // SHOWN)]
     intro = (
-        f"{len(spread)} of {count(len(answers))} held-out prompts, evenly spaced: the policy's answer, the generator's "
+        f"{len(spread)} of {count(len(answers))} held-out prompts, evenly spaced: the policy's answer, the model's "
         "as it was."
     )
-    return _quoted(intro, spread[["prompt", "policy", "generator"]])
+    return _quoted(intro, spread[["prompt", "policy", "untuned"]])
 
 
 def _shown(pairs: pd.DataFrame) -> Markup:

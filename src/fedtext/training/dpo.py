@@ -1,10 +1,11 @@
-"""Preference optimisation of the generator: DPO, IPO and cDPO through TRL, on a LoRA adapter through PEFT.
+"""Preference optimisation of a model: DPO, IPO and cDPO through TRL, on a LoRA adapter through PEFT or all weights.
 
 This is POPri's policy update (Algorithm 1, DPO step). The losses are TRL's; `fedtext.training.dp_losses` has the same
 ones written out, an example at a time, for DP-SGD. The policy is the public base model plus the adapter `default`.
 The reference is the base model with the adapter off, in every round, so no second model is in memory, and the policy
 is always regularised towards the public checkpoint, never towards the last round's policy. Each round starts a fresh
-optimizer.
+optimizer. Where all weights are trained (`lora: null`) the reference is the model before its first step: its
+log-probabilities are computed then, and it is not kept.
 
 Reading the history: the loss sees only the margin, the chosen reward less the rejected one. A completion's reward is
 beta times its log-probability under the policy less that under the reference. The margin also grows when both rewards
@@ -35,7 +36,14 @@ from fedtext.models.generator import TrainableGenerator
 from fedtext.params.training import PreferenceTraining
 from fedtext.system.errors import InputError
 from fedtext.system.progress import progress
-from fedtext.training.lora import TrainedAdapter, load_weights, lora_config, trainer_arguments, without_deprecations
+from fedtext.training.lora import (
+    Trained,
+    load_weights,
+    lora_config,
+    trained_of,
+    trainer_arguments,
+    without_deprecations,
+)
 from fedtext.training.packed_sequences import MASKED, packed_logits, packed_pairs
 from fedtext.training.preference_pairs import TokenisedPair, distinct_pairs, tokenised, validate_lengths
 from fedtext.training.processes import over_gpus, own_share, shares_together
@@ -223,8 +231,8 @@ def train_preferences(
     label: str = "preferences",
     end: str = "\n",
     lead: str = "",
-) -> tuple[TrainedAdapter, list[dict[str, float]]]:
-    """Train an adapter on preference pairs: a fresh adapter, or the one saved in `previous`.
+) -> tuple[Trained, list[dict[str, float]]]:
+    """Train on preference pairs: a fresh adapter, the one saved in `previous`, or all weights.
 
     Equal inputs give equal bytes on one machine (on a GPU as far as its kernels are deterministic).
 
@@ -239,8 +247,8 @@ def train_preferences(
         lead: Prefix of every completion (`Framing.lead`).
 
     Returns:
-        The adapter and one entry per step: loss, margin, chosen and rejected reward, accuracy (share of pairs with
-        chosen above rejected), chosen and rejected log-probability (nats, summed over a completion, mean over the
+        What was trained, and one entry per step: loss, margin, chosen and rejected reward, accuracy (share of pairs
+        with chosen above rejected), chosen and rejected log-probability (nats, summed over a completion, mean over the
         batch), and `dropped_pairs`, the number of pairs left out because both texts were equal.
 
     Raises:
@@ -266,8 +274,8 @@ def _trained(
     label: str,
     end: str,
     lead: str,
-) -> tuple[TrainedAdapter, list[dict[str, float]]]:
-    """Train in this process, alone or as one of several (`fedtext.training.processes`), and return its own adapter."""
+) -> tuple[Trained, list[dict[str, float]]]:
+    """Train in this process, alone or as one of several (`fedtext.training.processes`), and return its own result."""
     model, tokenizer = base.load()
     rows = tokenised(kept, tokenizer, end, lead)
     validate_lengths(rows, model, label)
@@ -282,7 +290,7 @@ def _trained(
         if "loss" in entry
     ]
     _validate_convergence(history, label)
-    return TrainedAdapter.of(trainer.model, base.source), history
+    return trained_of(trainer.model, base.source, params.lora), history
 
 
 def loss_terms(params: PreferenceTraining) -> dict[str, float]:
@@ -310,15 +318,15 @@ def _trainer(
     label: str,
     scratch: str,
 ) -> Any:
-    """Return the trainer with a fresh adapter and the reference's log-probabilities.
+    """Return the trainer with a fresh adapter, or of all weights, and the reference's log-probabilities.
 
     The adapter is passed as a configuration: TRL would copy an adapter that the model already has to an adapter `ref`
     and use that as the reference.
     """
     from trl.trainer.utils import disable_dropout_in_model
 
-    if model.num_parameters() <= FLOAT32_PARAMETERS:
-        model.float()
+    if params.lora is None or model.num_parameters() <= FLOAT32_PARAMETERS:
+        model.float()  # steps of all weights are smaller than 16 bits can add
     disable_dropout_in_model(model)
     return shared_prompt_trainer(
         model,
@@ -326,7 +334,7 @@ def _trainer(
         _arguments(params, seed, scratch),
         label,
         processing_class=tokenizer,
-        peft_config=lora_config(model, params.lora),
+        peft_config=None if params.lora is None else lora_config(model, params.lora),
         callbacks=[_bar(label)],
     )
 

@@ -184,12 +184,25 @@ class TrainedWeights:
 
     weights: dict[str, Tensor]
 
+    @classmethod
+    def of(cls, model: PreTrainedModel) -> TrainedWeights:
+        """Copy all weights of a `model`; tied ones come once."""
+        return cls({name: p.detach().float().cpu().clone().contiguous() for name, p in model.named_parameters()})
+
     def save_pretrained(self, path: str | Path) -> None:
         """Write `all_weights.safetensors` under `path`, and nothing else."""
         from safetensors.torch import save_file
 
         Path(path).mkdir(parents=True, exist_ok=True)
         save_file(self.weights, Path(path) / ALL_WEIGHTS, metadata={"format": "pt"})
+
+
+Trained = TrainedAdapter | TrainedWeights
+
+
+def trained_of(model: Any, base: str, params: Lora | None) -> Trained:
+    """Copy what was trained of a `model`: the adapter of a PEFT model, or all weights where `params` is None."""
+    return TrainedWeights.of(model) if params is None else TrainedAdapter.of(model, base)
 
 
 def trainable_model(base: TrainableGenerator, params: Lora | None, *, seed: int) -> PreTrainedModel:
@@ -248,12 +261,11 @@ def adapter_of_weights(
 
 def trained_of_weights(
     base: TrainableGenerator, params: Lora | None, weights: Float32[np.ndarray, " dim"], *, seed: int
-) -> TrainedAdapter | TrainedWeights:
+) -> Trained:
     """Return the adapter with these weights, or without an adapter (`trainable_model`) all weights of the model."""
     if params is not None:
         return adapter_of_weights(base, params, weights, seed=seed)
-    model = _holding(trainable_model(base, None, seed=seed), weights)
-    return TrainedWeights({name: p.detach().cpu().clone().contiguous() for name, p in model.named_parameters()})
+    return TrainedWeights.of(_holding(trainable_model(base, None, seed=seed), weights))
 
 
 def _holding(model: PreTrainedModel, weights: Float32[np.ndarray, " dim"]) -> PreTrainedModel:
@@ -264,6 +276,14 @@ def _holding(model: PreTrainedModel, weights: Float32[np.ndarray, " dim"]) -> Pr
     vector = torch.tensor(weights, dtype=trained[0].dtype, device=trained[0].device)
     torch.nn.utils.vector_to_parameters(vector, trained)
     return model
+
+
+def in_one(first: Path, second: Trained) -> Trained:
+    """Return what a generator reads after two trainings, the second on top of the first, which lies in a directory.
+
+    Of adapters it is both in one; all weights have the first training in them.
+    """
+    return stacked(saved_adapter(first), second) if isinstance(second, TrainedAdapter) else second
 
 
 def stacked(first: TrainedAdapter, second: TrainedAdapter) -> TrainedAdapter:
@@ -290,9 +310,13 @@ def stacked(first: TrainedAdapter, second: TrainedAdapter) -> TrainedAdapter:
     return TrainedAdapter(weights, config)
 
 
-def adapter_digest(adapter: TrainedAdapter) -> str:
-    """Return a digest of the adapter's weights."""
-    return digest(*(adapter.weights[name].float().numpy() for name in sorted(adapter.weights)))
+def trained_digest(directory: Path) -> str:
+    """Return a digest of the adapter's weights in `directory`, or of all weights there."""
+    from safetensors.torch import load_file
+
+    whole = directory / ALL_WEIGHTS
+    weights = load_file(whole if whole.is_file() else directory / WEIGHTS)
+    return digest(*(weights[name].float().numpy() for name in sorted(weights)))
 
 
 def saved_adapter(directory: Path) -> TrainedAdapter:

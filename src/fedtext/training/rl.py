@@ -1,4 +1,4 @@
-"""Reinforcement learning of the generator from a reward of its answers: RLOO through TRL, on a LoRA adapter.
+"""Reinforcement learning of a model from a reward of its answers: RLOO through TRL, on a LoRA adapter.
 
 RLOO (Ahmadian et al., ACL 2024) uses the mean reward of the other answers to the same prompt as an answer's baseline,
 so it needs no value model. The reward is a function of released values; nothing private is read.

@@ -1,4 +1,4 @@
-"""Supervised fine-tuning of a LoRA adapter: next-token training of a language model on texts."""
+"""Supervised fine-tuning: next-token training of a language model on texts, of a LoRA adapter or of all weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fedtext.params.training import CausalTraining, Lora
 from fedtext.system.errors import InputError
 from fedtext.training.causal_lm import train_causal_lm
 from fedtext.training.client_gradients import as_unscored
-from fedtext.training.lora import TrainedAdapter, lora_config, without_deprecations
+from fedtext.training.lora import Trained, lora_config, trained_of, without_deprecations
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -27,18 +27,18 @@ def train_on_texts(
     base: TrainableGenerator,
     texts: Sequence[str],
     params: CausalTraining,
-    lora: Lora,
+    lora: Lora | None,
     *,
     seed: int,
     label: str,
     prompts: Sequence[str] | None = None,
-) -> tuple[TrainedAdapter, list[dict[str, float]]]:
-    """Train a fresh adapter of the public model `base` on `texts`.
+) -> tuple[Trained, list[dict[str, float]]]:
+    """Train a fresh adapter of the public model `base`, or all of its weights, on `texts`.
 
     With `prompts` each text follows its own prompt, which is shown to the model and not scored.
 
     Returns:
-        The adapter, and the history of `train_causal_lm`.
+        The adapter or all weights, and the history of `train_causal_lm`.
 
     Raises:
         ValueError: there is no text, a text with its prompt is longer than the model reads, a text has no scored token,
@@ -50,12 +50,12 @@ def train_on_texts(
     model, tokenizer = base.load()
     torch.manual_seed(seed)
     with without_deprecations():
-        adapted = get_peft_model(model, lora_config(model, lora))
+        trained = model.float() if lora is None else get_peft_model(model, lora_config(model, lora))
         rows = padded_rows(texts, tokenizer) if prompts is None else rows_behind_prompts(prompts, texts, tokenizer)
         validate_lengths(rows, model, label)
         validate_scored_tokens(rows, label)
-        history = train_causal_lm(adapted, rows, params, seed=seed, pad_token_id=NO_TOKEN, label=label)
-    return TrainedAdapter.of(adapted, base.source), history
+        history = train_causal_lm(trained, rows, params, seed=seed, pad_token_id=NO_TOKEN, label=label)
+    return trained_of(trained, base.source, lora), history
 
 
 def padded_rows(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> Int[np.ndarray, "text length"]:
@@ -89,7 +89,7 @@ def validate_lengths(rows: Int[np.ndarray, "text length"], model: PreTrainedMode
         raise InputError(
             f"{label}: {(lengths > limit).sum()} of {len(rows)} texts have more tokens with their prompts, up to "
             f"{lengths.max()}, than the {limit} that the model reads at once: lower chunking.length or the prompts' "
-            "length, or choose a model with a longer context (models.generator)",
+            "length, or choose a model with a longer context (models.generator, models.downstream)",
             code="rows-too-long",
         )
 

@@ -32,8 +32,8 @@ class Outputs:
     - `synthetic` and `synthetic_embeddings` if it makes texts, `model` if it makes a model.
     - `round_embeddings` (of the candidates, by `round_01`, ...) and `rounds` (`released_scores`, one a round, None
       where there is none; `chosen`, the round of the final texts from 0), if it makes texts in rounds.
-    - `scorers` and `pairs` (`prompt`, `chosen`, `rejected`, `gap`) if it makes preferences, and `policy`, an adapter of
-      the generator that was aligned on them, with its `training_log`.
+    - `scorers` and `pairs` (`prompt`, `chosen`, `rejected`, `gap`) if it makes preferences, and `policy`, what was
+      trained of the downstream model on them (an adapter, or all weights), with its `training_log`.
     - `matched_public`: the public texts that match its release, if it has such a control.
 
     All else is written by the common outputs, the evaluation and the report.
@@ -66,7 +66,10 @@ class Outputs:
         self.distances = f"{algorithm}_distances"
         self.held_out_prompts = f"{algorithm}_held_out_prompts"
         self.win_rates = f"{algorithm}_win_rates"
+        self.test_prompts = f"{algorithm}_test_prompts"
+        self.people = f"{algorithm}_people"
         self.membership = f"{algorithm}_membership"
+        self.purity = f"{algorithm}_purity"
         self.evaluation_privacy_report = f"{algorithm}_evaluation_privacy_report"
 
         self.scorecard = f"{algorithm}_scorecard"
@@ -76,6 +79,11 @@ class Outputs:
     def margins(self) -> str:
         """Name of a policy's margins: how much it prefers the chosen answer, in training pairs and in others."""
         return f"private_{self.algorithm}_margins"
+
+    @property
+    def reward_margins(self) -> str:
+        """Name of a neural reward model's margins on test pairs."""
+        return f"private_{self.algorithm}_reward_margins"
 
     def counts(self, condition: str) -> str:
         """Return the name of the data set of correct predictions in held-out text, for a condition of the algorithm."""
@@ -100,6 +108,10 @@ class Outputs:
         """Return the name of the data set of a policy's answers to the held-out prompts, under a condition's name."""
         return f"{self.algorithm}.answers.{condition}"
 
+    def test_answers(self, condition: str) -> str:
+        """Return the name of the data set of a policy's answers to the test pairs' prompts."""
+        return f"{self.algorithm}.test_answers.{condition}"
+
     def figure(self, name: str) -> str:
         """Return the name of the data set of one of the report's figures."""
         return f"{self.algorithm}_{name}_figure"
@@ -120,7 +132,7 @@ class Control:
 
     Attributes:
         condition: Name among the evaluation's conditions.
-        made: The data set: a table of texts, or an adapter of the generator.
+        made: The data set: a table of texts, or a policy.
     """
 
     condition: str

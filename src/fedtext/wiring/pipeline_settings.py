@@ -68,11 +68,13 @@ class EvaluationVariant(NamedTuple):
 
 
 class PolicyEvaluation(NamedTuple):
-    """The evaluation of policies: by which judge (None: none), beside which others, and by which privacy test."""
+    """The evaluation of policies: by which judge (None: none), beside which others, and by which further tests."""
 
     judge: JudgeKind | None
     controls: tuple[str, ...]
     membership: bool
+    against_people: bool = False
+    neural_reward: bool = False
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ class Settings:
 
         Raises:
             RunRefusedError: The group `policies` is faulty, which Kedro does not see without a judge; a judge is
-                declared that cannot judge; or membership where protected pairs may not be read.
+                declared that cannot judge; or membership, or people's answers, where pairs may not be read.
         """
         try:
             policies = Policies.model_validate(self.group("policies"))
@@ -193,10 +195,14 @@ class Settings:
             return PolicyEvaluation(None, (), membership=False)
         try:
             policies.membership.validate_settings(corpus, evaluation)
+            policies.neural_reward.validate_settings(corpus, evaluation)
+            policies.validate_people(corpus, evaluation)
             judge = policies.judged_by(corpus, dp=evaluation.is_dp(corpus))
         except InputError as error:
             raise refusal_of(error) from None
-        return PolicyEvaluation(judge, policies.controls if judge else (), policies.membership.measured)
+        controls = policies.controls if judge else ()
+        reward, people = policies.neural_reward.measured, policies.against_people
+        return PolicyEvaluation(judge, controls, policies.membership.measured, people, reward)
 
     @cached_property
     def evaluation(self) -> EvaluationVariant:

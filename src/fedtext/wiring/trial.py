@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -41,7 +42,9 @@ def check_servers(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[
         samplers = [Sampler.model_validate(found) for group in beside for found in _inside(group, "sampler")]
         if not samplers:
             continue
-        loras = [Lora.model_validate(found) for group in beside for found in _inside(group, "lora") if found]
+        trained = any(name in given_as(node, TrainableGenerator) for node in pipeline.nodes)
+        adapters = [found for group in beside for found in _inside(group, "lora") if found] if trained else []
+        loras = [Lora.model_validate(found) for found in adapters]
         with _adapted(catalog.load(name), loras) as generator:
             _try(name, generator, min(samplers, key=lambda sampler: sampler.max_new_tokens))
 
@@ -96,6 +99,16 @@ def parameters_beside(pipeline: Pipeline, name: str) -> list[str]:
     """Return the groups of parameters of the nodes that read the data set."""
     asked = {other for node in pipeline.nodes if name in node.inputs for other in node.inputs}
     return sorted({one.removeprefix("params:").partition(".")[0] for one in asked if one.startswith("params:")})
+
+
+def given_as(node: Node, wanted: type) -> Iterator[str]:
+    """Yield the data sets that a node's function takes as `wanted`."""
+    given, signature = node._inputs, inspect.signature(node.func)
+    named = given if isinstance(given, dict) else {}
+    placed = [given] if isinstance(given, str) else given if isinstance(given, list) else []
+    for parameter, names in signature.bind(*placed, **named).arguments.items():
+        if signature.parameters[parameter].annotation in (wanted, wanted.__name__):
+            yield from names.values() if isinstance(names, dict) else [names] if isinstance(names, str) else names
 
 
 def _inside(group: Any, name: str) -> Iterator[Any]:

@@ -18,7 +18,7 @@ from fedtext.federation.private_samples import PrivateSamples
 from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
-from fedtext.privacy.pca import upper_triangles
+from fedtext.privacy.pca import main_directions, upper_triangles
 from tests.algorithms.dpprefsyn.examples import (
     CLUSTERED,
     DIM,
@@ -31,6 +31,7 @@ from tests.algorithms.dpprefsyn.examples import (
     public,
     quiet,
 )
+from tests.refusals import refuses
 
 R, HEADS = 0.7, 3
 CENTRES = np.random.default_rng(1).normal(size=(HEADS, DIM)) * 0.4
@@ -236,6 +237,41 @@ def test_the_published_form_says_that_it_protects_nobody() -> None:
     assert charged.epsilon() == np.inf
     assert [entry.name for entry in charged.unaccounted] == ["dpprefsyn.mean", "dpprefsyn.sizes"]
     assert scorer.mixture * 200 == pytest.approx(np.round(scorer.mixture * 200))
+
+
+CITED = {
+    **CLUSTERED, "form": "published", "scorer": "bradley_terry", "projection": "private", "parts": "cited",
+    "training": {"steps": 3},
+}  # fmt: skip
+
+
+def test_cited_parts_are_read_and_not_released_and_the_heads_have_what_they_leave() -> None:
+    declared = privacy(noise_seed=0)
+    scorer, charged = learned(CITED, *compared(1, 200), Ledger(declaration=declared, population=200))
+    assert charged.epsilon() == np.inf
+    assert [entry.name for entry in charged.unaccounted] == [
+        "dpprefsyn.mean", "dpprefsyn.cited_pca", "dpprefsyn.cited_kmeans", "dpprefsyn.sizes",
+    ]  # fmt: skip
+    assert {release.name for release in charged.releases} == {"dpprefsyn.heads"}
+    assert charged.spent() <= 0.75 * declared.epsilon + 1e-9  # "epsilon_0 = epsilon_1 = 0.125 epsilon" (4.2)
+    assert charged.spent() > 0.74 * declared.epsilon
+    assert scorer.directions is not None
+    assert scorer.directions.T @ scorer.directions == pytest.approx(np.eye(4), abs=1e-9)
+
+
+def test_cited_parts_without_noise_are_the_main_directions_of_the_pairs() -> None:
+    features, middles = compared(1, 300)
+    scorer, _ = learned(CITED, features, middles)
+    rows = clip_rows(features - features.mean(axis=0), public().radius(dpprefsyn().radius_quantile))
+    assert scorer.directions is not None
+    main = main_directions(rows.T @ rows, 4)
+    assert np.linalg.svd(main.T @ scorer.directions)[1] == pytest.approx(np.ones(4), abs=1e-3)
+
+
+@pytest.mark.parametrize("changes", [{"form": "clustered"}, {"scorer": "mean_difference"}, {"projection": "public"}])
+def test_cited_parts_are_those_of_the_published_form_alone(changes: dict[str, Any]) -> None:
+    with refuses("cited-parts-are-published", parameter="dpprefsyn.parts"):
+        dpprefsyn(**{**CITED, **changes})
 
 
 def test_an_exact_size_at_the_threshold_tells_who_was_there_and_a_noised_one_does_not() -> None:

@@ -126,6 +126,21 @@ def tldr_rows() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def safe_rlhf_rows() -> list[dict[str, Any]]:
+    return [
+        {"prompt": f"How do I hide a {thing}?", "response_0": "Do not.", "response_1": "In a hat.",
+         "is_response_0_safe": True, "is_response_1_safe": i % 2 == 0, "better_response_id": i % 2, "safer_response_id": 0}
+        for i, thing in enumerate(THINGS)
+    ]  # fmt: skip
+
+
+def xsum_rows() -> list[dict[str, str]]:
+    return [
+        {"document": f"A {thing} was found in the river.", "summary": f"Of a {thing}.", "id": str(3 * 10**7 + i)}
+        for i, thing in enumerate(THINGS)
+    ]
+
+
 def banking(path: Path) -> Path:
     path.write_text("text,category\n" + "".join(f"Where is my {one}?,{one}_missing\n" for one in THINGS), "utf-8")
     return path
@@ -159,8 +174,10 @@ MAKERS: dict[PublishedName, Callable[[Path], Path]] = {
     "imdb": lambda root: imdb_directory(root / "aclImdb"),
     "openassistant": lambda root: lines(root / "oasst.trees.jsonl.gz", [tree(i) for i in range(COUNT)]),
     "pubmed": lambda root: pubmed(root / "pubmed.xml"),
+    "safe_rlhf": lambda root: lines(root / "train.jsonl", safe_rlhf_rows()),
     "squad": lambda root: whole(root / "train-v2.0.json", squad_document()),
     "squad_questions": lambda root: whole(root / "dev-v2.0.json", squad_document(answered=2)),
     "tldr": lambda root: lines(root / "batch3.json", tldr_rows()),
+    "xsum": lambda root: lines(root / "xsum.jsonl", xsum_rows()),
     "yelp": lambda root: lines(root / "yelp_academic_dataset_review.json", yelp_rows()),
 }

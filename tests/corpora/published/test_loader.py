@@ -28,9 +28,11 @@ from tests.corpora.published.forms import (
     hh_rows,
     lines,
     message,
+    safe_rlhf_rows,
     squad_document,
     tree,
     whole,
+    xsum_rows,
     yelp_rows,
 )
 from tests.parameters import conf_base
@@ -170,6 +172,22 @@ def test_alpaca_has_what_people_wrote(tmp_path: Path, suffix: str) -> None:
     assert records["text"].tolist()[:2] == ["Describe the soup.", "Describe the kettle.\nIn one line."]
 
 
+def test_articles_of_xsum_are_read_from_parquet_too_and_those_without_text_are_left_out(tmp_path: Path) -> None:
+    rows = [*xsum_rows(), {"document": " ", "summary": "None.", "id": "7"}]
+    pd.DataFrame(rows).to_parquet(tmp_path / "xsum.parquet")
+    found = read("xsum", tmp_path / "xsum.parquet")
+    told = read("xsum", lines(tmp_path / "xsum.jsonl", rows))
+    assert found.equals(told)
+    assert found["text"].iloc[0] == "A soup was found in the river."
+    assert len(found) == len(rows) - 1
+
+
+def test_prompts_of_safe_rlhf_are_read_without_their_responses(tmp_path: Path) -> None:
+    found = read("safe_rlhf", lines(tmp_path / "train.jsonl", safe_rlhf_rows()))
+    assert found["text"].tolist() == [one["prompt"] for one in safe_rlhf_rows()]
+    assert not found["text"].str.contains("hat").any()
+
+
 WRONG: list[tuple[PublishedName, str, Any, str]] = [
     ("yelp", "r.json", [{"text": SECRET, "user_id": "u", "date": "2020-01-01"}], "line 1: no 'stars'"),
     ("yelp", "r.json", [{"stars": 1, "text": 5, "user_id": "u", "date": "d"}], "line 1: 'text' is not text"),
@@ -188,6 +206,9 @@ WRONG: list[tuple[PublishedName, str, Any, str]] = [
     ("hh", "h.jsonl", [{"prompt": SECRET, "response": SECRET}], "line 1: no 'chosen'"),
     ("alpaca", "a.json", {"instruction": SECRET}, "no list"),
     ("alpaca", "a.json", [{"instruction": SECRET, "input": ""}], "object 1: no 'output'"),
+    ("safe_rlhf", "p.jsonl", [{"prompt": SECRET, "response_0": "a"}], "line 1: no 'response_1'"),
+    ("xsum", "x.jsonl", [{"document": SECRET, "id": "1"}], "line 1: no 'summary'"),
+    ("xsum", "x.jsonl", [{"document": 5, "summary": SECRET, "id": "1"}], "line 1: 'document' is not text"),
     ("pubmed", "p.xml", f"<Hansard>{SECRET}</Hansard>", "root element is <Hansard>"),
     ("pubmed", "p.xml", "<PubmedArticleSet></PubmedArticleSet>", "no records"),
 ]  # fmt: skip

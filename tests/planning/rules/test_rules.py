@@ -15,7 +15,7 @@ from fedtext.wiring.config import active_parameters
 from tests.contracts.graphs import registered
 from tests.parameters import conf_base, parameters
 
-MODELS = {"generator", "describer", "on_device", "encoder", "judge", "classifier", "masked", "tagger"}
+MODELS = {"generator", "downstream", "describer", "on_device", "encoder", "judge", "classifier", "masked", "tagger"}
 POPULATION = Population(enrolled=1000, training=800, test=150, source="declared")
 LABELS = {"task": {"labels": "a b"}}
 VARIANTS: list[dict[str, Any]] = [
@@ -34,9 +34,14 @@ VARIANTS: list[dict[str, Any]] = [
             "entities": {"measured": True},
             "untuned": {"written": True},
         },
-        "policies": {"judge": "reward", "membership": {"measured": True}},
+        "policies": {
+            "judge": "reward",
+            "membership": {"measured": True},
+            "neural_reward": {"measured": True},
+            "against_people": True,
+        },
         "dp_ft": {"form": "unprotected"},
-        "dpprefsyn": {"alignment": "rloo"},
+        "dpprefsyn": {"alignment": "sft_rloo", "form": "clustered", "heads": 2, "heads_by": "difference"},
     },
     {"evaluation": {"dp": True}, "policies": {"judge": "model"}, "dpprefsyn": {"alignment": "sft_dpo"}},
 ]

@@ -71,7 +71,8 @@ class Plan:
                 parameter="privacy.sampling",
                 value=privacy.sampling,
             )
-        return cls(kinds, _multipliers(kinds, privacy, population))
+        own = privacy.model_copy(update={"epsilon": privacy.epsilon * params.heads_share})
+        return cls(kinds, _multipliers(kinds, own, population))
 
     def query(self, name: str, number: int = 0, clip_norm: float = 1.0) -> Query:
         """Return a planned query; noise scales with the clip norm, so 1 may stand for a norm that is not known yet."""
@@ -107,6 +108,8 @@ def planned_kinds(params: Dpprefsyn, population: int, embedding_dim: int) -> dic
             value=part,
         )
     kinds = {}
+    if params.parts == "cited":
+        return {HEADS: _heads(params, population, 1.0, params.heads * part)}
     if params.projection == "private":
         kinds[MOMENT] = Planned(1, params.projection_share, triangle_size(embedding_dim))
     left = 1.0 - sum(kind.share for kind in kinds.values())

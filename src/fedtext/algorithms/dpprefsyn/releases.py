@@ -11,7 +11,9 @@ heads are one vector per unit, under one clip.
 The `published` form reads without a mechanism, for comparison, and reports that to budget guard and ledger. A cluster
 that is dropped by its exact size reveals whether one pair was there: epsilon is infinite. Centring removes the mean of
 all differences, which is the common preference. Scaling to length 1 gives a pair that hardly differs the weight of any
-other. The released code does both. No other form depends on an exact private value.
+other. The released code does both. Its projection and clusters may be the `cited` ones
+(`fedtext.algorithms.dpprefsyn.cited`), which are reads of this kind too. No other form depends on an exact private
+value.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
 from fedtext.algorithms.dpprefsyn.candidates import Candidates
+from fedtext.algorithms.dpprefsyn.cited import OF_DIRECTIONS, noised_lloyd, sampled_directions
 from fedtext.algorithms.dpprefsyn.plan import CLUSTERS, HEADS, MOMENT, TALLIES, Plan
 from fedtext.algorithms.dpprefsyn.scorer import Scorer
 from fedtext.embedding.exact_product import exact_product
@@ -277,6 +280,30 @@ def counted(clusters: Clusters, scored: PrivateSamples, ledger: Ledger) -> tuple
     return replace(clusters, counts=sizes, kept=large_enough(sizes, len(own))), charged
 
 
+PCA, KMEANS = "dpprefsyn.cited_pca", "dpprefsyn.cited_kmeans"
+
+
+def cited_directions(
+    clipped: PrivateSamples, params: Dpprefsyn, radius: float, ledger: Ledger
+) -> tuple[Float[np.ndarray, "dim part"], Ledger]:
+    """Draw the projection by DP-PCA as cited (line 5), of rows no longer than the radius; also return the ledger."""
+    charged = _read(PCA, "directions were drawn of the exact second moment, by DP-PCA as the paper cites it", ledger)
+    rows = clipped.features.astype(np.float64) / radius
+    epsilon = ledger.declaration.epsilon * params.projection_share * OF_DIRECTIONS
+    rng = stream(params.seed, "cited directions")
+    return sampled_directions(exact_product(rows.T, rows), params.dimensions, epsilon, rng), charged
+
+
+def cited_clusters(scored: PrivateSamples, params: Dpprefsyn, ledger: Ledger) -> tuple[Clusters, Ledger]:
+    """Cluster projected differences by DP-KMeans as cited (line 7); also return the ledger."""
+    charged = _read(KMEANS, "centres were moved by the exact pairs, by DP-KMeans as the paper cites it", ledger)
+    rows = scored.features.astype(np.float64)
+    epsilon = ledger.declaration.epsilon * params.cluster_share
+    centres = noised_lloyd(rows[rows.any(axis=1)], params.heads, epsilon, stream(params.seed, "cited clusters"))
+    none = np.zeros(params.heads)
+    return Clusters(centres, none, np.zeros_like(centres), none.astype(bool)), charged
+
+
 def _read(name: str, reason: str, ledger: Ledger) -> Ledger:
     current().unaccounted(name, reason, ledger)
     return ledger.unaccounted_read(name, f"{reason}, by no mechanism")
@@ -325,12 +352,15 @@ def learned_scorer(
         parts, radius = replace(parts, features=of_length_one(parts.features)), 1.0
     scored = replace(parts, features=clip_rows(parts.features, radius))
     if params.clusters_privately:
-        start = _starting_centres(public, directions, params, radius)
-        clusters = noised_clusters(scored, start, radius, units, releaser)
+        if params.parts == "cited":
+            clusters, releaser.ledger = cited_clusters(scored, params, releaser.ledger)
+        else:
+            start = _starting_centres(public, directions, params, radius)
+            clusters = noised_clusters(scored, start, radius, units, releaser)
         if params.form == "published":
             clusters, releaser.ledger = counted(clusters, scored, releaser.ledger)
         heads = _cluster_heads(scored, clusters, params, radius, units, releaser)
-        return Scorer(heads, clusters.mixture, directions), releaser.ledger
+        return Scorer(heads, clusters.mixture, directions, centres=clusters.centres), releaser.ledger
     topics = public.topics(params.heads, params.seed) if params.heads_by == "prompt" else None
     assigned = replace(scored, label=_topic(middles, topics))
     expected = np.full(params.heads, units / params.heads)
@@ -346,6 +376,9 @@ def _directions(
         return None
     if params.projection == "public":
         return public.directions(params.dimensions)
+    if params.parts == "cited":
+        found, releaser.ledger = cited_directions(clipped, params, radius, releaser.ledger)
+        return found
     dim = clipped.features.shape[1]
     blocks = partial(unit_means, contribution=upper_triangles, width=triangle_size(dim))
     total = releaser.sum(

@@ -29,17 +29,20 @@ class Scorer:
         mixture: Shares of the heads, which add up to 1 (p).
         directions: Projection of differences, as columns (P); None: no projection.
         topics: Unit vector of each topic if heads belong to topics: a prompt has the head of the nearest topic.
+        centres: Centre of each head's cluster of projected differences, if heads belong to such.
     """
 
     heads: Float[np.ndarray, "head part"]
     mixture: Float[np.ndarray, " head"]
     directions: Float[np.ndarray, "dim part"] | None = None
     topics: Float[np.ndarray, "head dim"] | None = None
+    centres: Float[np.ndarray, "head part"] | None = None
 
     @classmethod
     def of(cls, arrays: Mapping[str, np.ndarray]) -> Scorer:
         """Build a scorer from the arrays that `arrays` returned."""
-        return cls(arrays["heads"], arrays["mixture"], arrays.get("directions"), arrays.get("topics"))
+        optional = (arrays.get(name) for name in ("directions", "topics", "centres"))
+        return cls(arrays["heads"], arrays["mixture"], *optional)
 
     @classmethod
     def random(cls, dim: int, seed: int) -> Scorer:
@@ -48,7 +51,7 @@ class Scorer:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return all arrays by name, as they are saved."""
-        optional = {"directions": self.directions, "topics": self.topics}
+        optional = {"directions": self.directions, "topics": self.topics, "centres": self.centres}
         given = {name: value for name, value in optional.items() if value is not None}
         return {"heads": self.heads, "mixture": self.mixture, **given}
 

@@ -104,6 +104,15 @@ PUBLISHED: Mapping[PublishedName, Published] = MappingProxyType(
             label="the first major MeSH heading",
             licence="NLM's terms; the abstracts are their publishers'",
         ),
+        "safe_rlhf": Published(
+            title="PKU-SafeRLHF's prompts",
+            form="JSON lines with prompt, response_0 and response_1",
+            suffixes=JSON_LINES,
+            directory=False,
+            unit="one comparison of two responses",
+            label=None,
+            licence="CC BY-NC 4.0",
+        ),
         "squad": SQUAD,
         "squad_questions": replace(SQUAD, title="SQuAD's questions with answers and paragraphs"),
         "tldr": Published(
@@ -114,6 +123,15 @@ PUBLISHED: Mapping[PublishedName, Published] = MappingProxyType(
             unit="a worker",
             label=None,
             licence="none stated; the posts are their writers'",
+        ),
+        "xsum": Published(
+            title="XSum's articles",
+            form="JSON lines or Parquet with document, summary and id",
+            suffixes=(*JSON_LINES, ".parquet"),
+            directory=False,
+            unit="one article",
+            label=None,
+            licence="none stated; the articles are the BBC's",
         ),
         "yelp": Published(
             title="Yelp's reviews",

@@ -2,7 +2,7 @@
 
 Conversations with assistants: OpenAssistant's messages and trees, as the data set's card describes them; Anthropic's
 transcripts, as the card of hh-rlhf does; Alpaca's instructions, as the README of Stanford's repository does; TL;DR, as
-that of OpenAI's summarize-from-feedback does.
+that of OpenAI's summarize-from-feedback does; PKU-SafeRLHF's prompts and XSum's articles, as their cards do.
 
 SQuAD, versions 1.1 and 2.0: paragraphs of Wikipedia's articles, with questions and answers. The format is that of the
 files on the SQuAD explorer: `data` is a list of articles with `title` and `paragraphs`, a paragraph has its `context`
@@ -136,7 +136,7 @@ def tldr(path: Path) -> Iterator[Row]:
 
 def alpaca(path: Path) -> Iterator[Row]:
     """Yield one row per instruction, with its input on the line below; the output is a model's, and left out."""
-    for number, row in _objects(path):
+    for number, row in objects(path):
         where = f"object {number}"
         instruction, given = text_of(row, "instruction", where), row.get("input") or ""
         value_of(row, "output", where)
@@ -145,7 +145,37 @@ def alpaca(path: Path) -> Iterator[Row]:
         yield Row(None, "\n".join(part for part in (instruction.strip(), given.strip()) if part))
 
 
-def _objects(path: Path) -> Iterable[tuple[int, Any]]:
+def safe_rlhf(path: Path) -> Iterator[Row]:
+    """Yield one row per comparison of two responses: the prompt."""
+    for number, row in json_lines(path):
+        where = f"line {number}"
+        prompt = text_of(row, "prompt", where)
+        for response in ("response_0", "response_1"):
+            text_of(row, response, where)
+        yield Row(None, prompt)
+
+
+def xsum(path: Path) -> Iterator[Row]:
+    """Yield one row per article that has text; the article is the client, and its summary is left out."""
+    rows = _xsum_table(path) if path.suffix == ".parquet" else json_lines(path)
+    for number, row in rows:
+        where = f"line {number}"
+        document, name = value_of(row, "document", where), text_of(row, "id", where)
+        value_of(row, "summary", where)
+        if not isinstance(document, str):
+            raise FormError(f"{where}: 'document' is not text", code="document-not-text")
+        if document.strip():
+            yield Row(name, document)
+
+
+def _xsum_table(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    names = ("document", "summary", "id")
+    for number, values in enumerate(read_parquet(path, columns_named(*names)).itertuples(index=False), start=1):
+        yield number, {name: None if missing(one) else one for name, one in zip(names, values, strict=True)}
+
+
+def objects(path: Path) -> Iterable[tuple[int, Any]]:
+    """Return the objects of JSON lines or of a JSON list, with the numbers by which a person finds them."""
     if ".jsonl" in path.suffixes:
         return json_lines(path)
     rows = read_json(path)
@@ -254,8 +284,10 @@ READERS: Mapping[PublishedName, Reader] = {
     "hh": hh,
     "imdb": imdb,
     "openassistant": openassistant,
+    "safe_rlhf": safe_rlhf,
     "squad": squad,
     "squad_questions": squad_exercises,
     "tldr": tldr,
+    "xsum": xsum,
     "yelp": yelp,
 }

@@ -13,7 +13,7 @@ from fedtext.evaluation.measures.distances import DISTANCES
 from fedtext.evaluation.measures.mauve import MAUVE
 from fedtext.evaluation.measures.measure import Measure, OnHeldOut, PerText, TextProperty
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
-from fedtext.evaluation.measures.preferences import PAIRWISE_ACCURACY, PAIRWISE_DRAWN, WIN_RATE
+from fedtext.evaluation.measures.preferences import PAIRWISE_ACCURACY, PAIRWISE_DRAWN, PEOPLE_WIN_RATE, WIN_RATE
 from fedtext.evaluation.measures.texts import DISTINCT_2, ILLEGIBLE_TEXTS, REPEATED_TEXTS
 from fedtext.evaluation.paired import ordered_conditions
 from fedtext.evaluation.scoring import evenly_spaced
@@ -33,6 +33,7 @@ MEASURES: tuple[Measure, ...] = (
     PAIRWISE_ACCURACY,
     PAIRWISE_DRAWN,
     WIN_RATE,
+    PEOPLE_WIN_RATE,
 )
 Kind = TypeVar("Kind", bound=Measure)
 _BY_NAME = {one.name: one for one in MEASURES}

@@ -1,7 +1,8 @@
 """Measures of preferences: pairwise accuracy of a scorer, and win rates of a policy.
 
 - Pairwise accuracy: share of held-out private pairs that a scorer orders as their annotators did (evaluation.pairwise).
-- Win rate: how often answers to held-out prompts win against those of the untuned generator (evaluation.win_rate).
+- Win rate: how often answers to held-out prompts win against those of the untuned model (evaluation.win_rate).
+- People's win rate: how often answers to test pairs' prompts win against those that people chose (DPPrefSyn's tables).
 """
 
 from __future__ import annotations
@@ -60,7 +61,29 @@ def _won(scored: Scored) -> Counts:
 
 WIN_RATE = WinRate(
     name="win_rate",
-    title="wins against the generator as it was",
+    title="wins against the model as it was",
+    noun="win rate",
+    direction=Direction.HIGHER,
+    unit=SHARE,
+    decimals=1,
+    counts=_won,
+    counted=PROMPTS,
+)
+
+
+PEOPLE = "people"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeopleWinRate(PerText):
+    """Mean win probability over prompts of test pairs, ties count one half."""
+
+    HOME = (PEOPLE, "conditions")
+
+
+PEOPLE_WIN_RATE = PeopleWinRate(
+    name="people_win_rate",
+    title="wins against the answers that people chose",
     noun="win rate",
     direction=Direction.HIGHER,
     unit=SHARE,

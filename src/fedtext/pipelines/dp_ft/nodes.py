@@ -23,13 +23,12 @@ from fedtext.seeding import derived_seed
 from fedtext.training.dp_losses import preferences
 from fedtext.training.dp_sgd import steps_of, trained_unprotected, trained_weights
 from fedtext.training.lora import (
-    TrainedAdapter,
-    adapted_model,
-    adapter_digest,
-    adapter_of_weights,
+    Trained,
     adapter_weights,
-    saved_adapter,
-    stacked,
+    in_one,
+    trainable_model,
+    trained_digest,
+    trained_of_weights,
 )
 from fedtext.training.preference_pairs import pair_rows, validate_pair_width
 
@@ -40,10 +39,10 @@ Arrays = dict[str, np.ndarray]
 Stage = algorithm.Stage
 
 
-def start_weights(generator: TrainableGenerator, dp_ft: DpFt) -> Arrays:
-    """Return the untrained adapter as a vector, after checking that the generator reads a prompt with its answer."""
-    validate_pair_width(generator, dp_ft.tokens, f"{algorithm.NAME}.tokens")
-    return {"weights": adapter_weights(_adapted(generator, dp_ft, "sft"))}
+def start_weights(downstream: TrainableGenerator, dp_ft: DpFt) -> Arrays:
+    """Return the weights that are trained as a vector, after checking that the model reads a prompt with its answer."""
+    validate_pair_width(downstream, dp_ft.tokens, f"{algorithm.NAME}.tokens")
+    return {"weights": adapter_weights(_adapted(downstream, dp_ft, "sft"))}
 
 
 def open_dp_ft_ledger(population: Population, start: Arrays, dp_ft: DpFt, privacy: Privacy) -> Ledger:
@@ -51,10 +50,10 @@ def open_dp_ft_ledger(population: Population, start: Arrays, dp_ft: DpFt, privac
     return algorithm.planned_ledger(population.training, dp_ft, privacy, dim=start["weights"].size)
 
 
-def tokenise_pairs(private_train: pd.DataFrame, generator: TrainableGenerator, source: str, dp_ft: DpFt) -> Arrays:
+def tokenise_pairs(private_train: pd.DataFrame, downstream: TrainableGenerator, source: str, dp_ft: DpFt) -> Arrays:
     """Tokenise the clients' pairs: arrays `features` (two rows a pair), `client`, `record`, `label` (none)."""
     return {
-        "features": pair_rows(generator, private_train, dp_ft.tokens, dialogue_of(source, chat=dp_ft.chat)),
+        "features": pair_rows(downstream, private_train, dp_ft.tokens, dialogue_of(source, chat=dp_ft.chat)),
         **units_of(private_train),
         "label": label_codes([None] * len(private_train)),
     }
@@ -65,28 +64,28 @@ def tune_privately(
     private_enrolment: Arrays,
     private_noise_key: NoiseKey,
     ledger: Ledger,
-    generator: TrainableGenerator,
+    downstream: TrainableGenerator,
     start: Arrays,
     population: Population,
     dp_ft: DpFt,
 ) -> tuple[Arrays, Ledger]:
-    """Release the adapter after DP-SGD on one half's chosen answers, charged to that half's budget.
+    """Release the adapter, or all weights, after DP-SGD on one half's chosen answers, charged to that half's budget.
 
     Returns:
-        The adapter's weights and the ledger.
+        The weights that were trained, and the ledger.
     """
     samples = algorithm.of_first_rows(_halved(private_rows, private_enrolment, ledger))
-    model = _adapted(generator, dp_ft, "sft")
+    model = _adapted(downstream, dp_ft, "sft")
     query = _query("sft", ledger, population, start["weights"].size, dp_ft)
-    stream_key = _stream_key(dp_ft, generator)
+    stream_key = _stream_key(dp_ft, downstream)
     return trained_weights(
         query, model, start["weights"], samples, dp_ft.sft, ledger, private_noise_key, settings=stream_key
     )
 
 
-def write_tuned(generator: TrainableGenerator, tuned: Arrays, dp_ft: DpFt) -> TrainedAdapter:
-    """Write the tuned adapter as a generator reads it."""
-    return adapter_of_weights(generator, dp_ft.lora, tuned["weights"], seed=_seed(dp_ft, "sft"))
+def write_tuned(downstream: TrainableGenerator, tuned: Arrays, dp_ft: DpFt) -> Trained:
+    """Write the tuned weights as a model reads it."""
+    return trained_of_weights(downstream, dp_ft.lora, tuned["weights"], seed=_seed(dp_ft, "sft"))
 
 
 def prefer_privately(
@@ -94,42 +93,42 @@ def prefer_privately(
     private_enrolment: Arrays,
     private_noise_key: NoiseKey,
     ledger: Ledger,
-    generator: TrainableGenerator,
+    downstream: TrainableGenerator,
     tuned: Path,
     population: Population,
     dp_ft: DpFt,
 ) -> tuple[Arrays, Ledger]:
-    """Release a fresh adapter on the tuned generator, its reference, after DPO on the other half."""
+    """Release a fresh adapter on the tuned model, its reference, after DPO on the other half."""
     samples = _halved(private_rows, private_enrolment, ledger)
-    model = _adapted(generator.with_adapter(tuned), dp_ft, "dpo")
+    model = _adapted(downstream.with_adapter(tuned), dp_ft, "dpo")
     weights, loss = adapter_weights(model), preferences(model, dp_ft.beta)
     query = _query("dpo", ledger, population, weights.size, dp_ft)
-    stream_key = _stream_key(dp_ft, generator, adapter_digest(saved_adapter(tuned)))
+    stream_key = _stream_key(dp_ft, downstream, trained_digest(tuned))
     return trained_weights(
         query, model, weights, samples, dp_ft.dpo, ledger, private_noise_key, loss, settings=stream_key
     )
 
 
-def write_policy(generator: TrainableGenerator, tuned: Path, preferred: Arrays, dp_ft: DpFt) -> TrainedAdapter:
-    """Write the policy: both updates as one adapter of the generator."""
-    second = adapter_of_weights(
-        generator.with_adapter(tuned), dp_ft.lora, preferred["weights"], seed=_seed(dp_ft, "dpo")
+def write_policy(downstream: TrainableGenerator, tuned: Path, preferred: Arrays, dp_ft: DpFt) -> Trained:
+    """Write the policy: both updates as one adapter, or all weights."""
+    second = trained_of_weights(
+        downstream.with_adapter(tuned), dp_ft.lora, preferred["weights"], seed=_seed(dp_ft, "dpo")
     )
-    return stacked(saved_adapter(tuned), second)
+    return in_one(tuned, second)
 
 
 def tune_unprotected(
     private_rows: Arrays,
     private_enrolment: Arrays,
     ledger: Ledger,
-    generator: TrainableGenerator,
+    downstream: TrainableGenerator,
     start: Arrays,
     dp_ft: DpFt,
 ) -> tuple[Arrays, Ledger]:
     """Tune on all chosen answers without clipping and noise, which the ledger records as unaccounted."""
     charged = _unaccounted("sft", ledger)
     samples = algorithm.of_first_rows(_halved(private_rows, private_enrolment, ledger))
-    model, seed = _adapted(generator, dp_ft, "sft"), _seed(dp_ft, "unprotected sft")
+    model, seed = _adapted(downstream, dp_ft, "sft"), _seed(dp_ft, "unprotected sft")
     return trained_unprotected(model, start["weights"], samples, dp_ft.sft, seed=seed), charged
 
 
@@ -137,14 +136,14 @@ def prefer_unprotected(
     private_rows: Arrays,
     private_enrolment: Arrays,
     ledger: Ledger,
-    generator: TrainableGenerator,
+    downstream: TrainableGenerator,
     tuned: Path,
     dp_ft: DpFt,
 ) -> tuple[Arrays, Ledger]:
     """Prefer on all pairs without clipping and noise, which the ledger records as unaccounted."""
     charged = _unaccounted("dpo", ledger)
     samples = _halved(private_rows, private_enrolment, ledger)
-    model, seed = _adapted(generator.with_adapter(tuned), dp_ft, "dpo"), _seed(dp_ft, "unprotected dpo")
+    model, seed = _adapted(downstream.with_adapter(tuned), dp_ft, "dpo"), _seed(dp_ft, "unprotected dpo")
     loss = preferences(model, dp_ft.beta)
     return trained_unprotected(model, adapter_weights(model), samples, dp_ft.dpo, loss, seed=seed), charged
 
@@ -168,13 +167,13 @@ def _query(stage: Stage, ledger: Ledger, population: Population, dim: int, dp_ft
     return algorithm.planned_query(stage, dp_ft, ledger.declaration, population.training, dim=dim)
 
 
-def _stream_key(dp_ft: DpFt, generator: TrainableGenerator, *tuned: str) -> str:
+def _stream_key(dp_ft: DpFt, downstream: TrainableGenerator, *tuned: str) -> str:
     """Return what names a training's random streams: all parameters, the model, and the tuned adapter."""
-    return " ".join((dp_ft.model_dump_json(), generator.source, *tuned))
+    return " ".join((dp_ft.model_dump_json(), downstream.source, *tuned))
 
 
-def _adapted(generator: TrainableGenerator, dp_ft: DpFt, stage: Stage) -> "PreTrainedModel":
-    return adapted_model(generator, dp_ft.lora, seed=_seed(dp_ft, stage))
+def _adapted(downstream: TrainableGenerator, dp_ft: DpFt, stage: Stage) -> "PreTrainedModel":
+    return trainable_model(downstream, dp_ft.lora, seed=_seed(dp_ft, stage))
 
 
 def _seed(dp_ft: DpFt, name: str) -> int:
@@ -182,6 +181,6 @@ def _seed(dp_ft: DpFt, name: str) -> int:
 
 
 def _unaccounted(stage: Stage, ledger: Ledger) -> Ledger:
-    name, reason = f"{algorithm.NAME}.{stage}", "the generator was trained on the private pairs themselves"
+    name, reason = f"{algorithm.NAME}.{stage}", "the model was trained on the private pairs themselves"
     current().unaccounted(name, reason, ledger)
     return ledger.unaccounted_read(name, f"{reason}, by no mechanism")

@@ -1,4 +1,4 @@
-"""dp_ft: the generator is fine-tuned on the private pairs, by SFT on one half of the units, by DPO on the other."""
+"""dp_ft: a model is fine-tuned on the private pairs, by SFT on one half of the units, by DPO on the other."""
 
 from collections.abc import Callable
 
@@ -39,7 +39,7 @@ def policies(settings: Settings) -> tuple[Control, ...]:
 
 def _opening() -> list[Node]:
     return [
-        TUNED.node(nodes.start_weights, ["generator", PARAMETERS], START, name="start_weights"),
+        TUNED.node(nodes.start_weights, ["downstream", PARAMETERS], START, name="start_weights"),
         TUNED.node(
             nodes.open_dp_ft_ledger,
             [POPULATION, START, PARAMETERS, PRIVACY],
@@ -47,7 +47,7 @@ def _opening() -> list[Node]:
             name="open_dp_ft_ledger",
             tags=Tag.BUDGET,
         ),
-        TUNED.node(nodes.tokenise_pairs, [TRAIN, "generator", SOURCE, PARAMETERS], ROWS, name="tokenise_pairs"),
+        TUNED.node(nodes.tokenise_pairs, [TRAIN, "downstream", SOURCE, PARAMETERS], ROWS, name="tokenise_pairs"),
         TUNED.node(nodes.count_exchanged, [START, POPULATION, PARAMETERS], MADE.exchange, name="count_exchanged"),
     ]
 
@@ -57,11 +57,11 @@ def _both(how: str) -> list[Node]:
     preferring: dict[str, Reading] = {
         "privately": (
             nodes.prefer_privately,
-            [*_private(SFT_LEDGER), "generator", SFT_ADAPTER, POPULATION, PARAMETERS],
+            [*_private(SFT_LEDGER), "downstream", SFT_ADAPTER, POPULATION, PARAMETERS],
         ),
         "unprotected": (
             nodes.prefer_unprotected,
-            [ROWS, ENROLMENT, SFT_LEDGER, "generator", SFT_ADAPTER, PARAMETERS],
+            [ROWS, ENROLMENT, SFT_LEDGER, "downstream", SFT_ADAPTER, PARAMETERS],
         ),
     }
     function, given = preferring[how]
@@ -70,7 +70,7 @@ def _both(how: str) -> list[Node]:
         TUNED.node(function, given, [DPO_WEIGHTS, MADE.ledger], name=function.__name__, tags=Tag.RELEASE),
         TUNED.node(
             nodes.write_policy,
-            ["generator", SFT_ADAPTER, DPO_WEIGHTS, PARAMETERS],
+            ["downstream", SFT_ADAPTER, DPO_WEIGHTS, PARAMETERS],
             MADE.policy,
             name="write_policy",
         ),
@@ -80,13 +80,13 @@ def _both(how: str) -> list[Node]:
 def _tuning(adapter: str, how: str = "privately") -> list[Node]:
     """Create SFT on the chosen answers."""
     tuning: dict[str, Reading] = {
-        "privately": (nodes.tune_privately, [*_private(OPENED), "generator", START, POPULATION, PARAMETERS]),
-        "unprotected": (nodes.tune_unprotected, [ROWS, ENROLMENT, OPENED, "generator", START, PARAMETERS]),
+        "privately": (nodes.tune_privately, [*_private(OPENED), "downstream", START, POPULATION, PARAMETERS]),
+        "unprotected": (nodes.tune_unprotected, [ROWS, ENROLMENT, OPENED, "downstream", START, PARAMETERS]),
     }
     function, given = tuning[how]
     return [
         TUNED.node(function, given, [SFT_WEIGHTS, SFT_LEDGER], name=function.__name__, tags=Tag.RELEASE),
-        TUNED.node(nodes.write_tuned, ["generator", SFT_WEIGHTS, PARAMETERS], adapter, name="write_tuned"),
+        TUNED.node(nodes.write_tuned, ["downstream", SFT_WEIGHTS, PARAMETERS], adapter, name="write_tuned"),
     ]
 
 

@@ -1,6 +1,6 @@
 """DPPrefSyn's nodes: thin, pure calls into fedtext.algorithms.dpprefsyn and the packages that it uses.
 
-The nodes that align the generator on released preferences are post-processing, without privacy cost.
+The nodes that align the downstream model on released preferences are post-processing, without privacy cost.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import derived_seed
 from fedtext.training.dpo import train_preferences
-from fedtext.training.lora import TrainedAdapter, saved_adapter, stacked
+from fedtext.training.lora import Trained, in_one
 from fedtext.training.preference_pairs import completion
 from fedtext.training.rl import train_on_rewards
 from fedtext.training.supervised import train_on_texts
@@ -146,50 +146,50 @@ def count_exchanged(
     return cost.communication(dpprefsyn, privacy, population.training, embedding_dim=candidate_embeddings.shape[2])
 
 
-Made = tuple[TrainedAdapter, pd.DataFrame]
+Made = tuple[Trained, pd.DataFrame]
 
 
-def tune_on_chosen(generator: TrainableGenerator, pairs: pd.DataFrame, source: str, dpprefsyn: Dpprefsyn) -> Made:
+def tune_on_chosen(downstream: TrainableGenerator, pairs: pd.DataFrame, source: str, dpprefsyn: Dpprefsyn) -> Made:
     """Fine-tune on the chosen answers (SFT); the prompts are shown and not learned."""
     form = _form(source, dpprefsyn)
-    end = generator.ending(form.framing)
+    end = downstream.ending(form.framing)
     trained, log = train_on_texts(
-        generator,
+        downstream,
         [completion(text, end, form.framing.lead) for text in pairs["chosen"]],
         dpprefsyn.sft,
         dpprefsyn.preference.lora,
         seed=derived_seed(dpprefsyn.seed, "sft"),
         label="tuning on chosen answers",
-        prompts=answer_prompts(generator, form, pairs["prompt"]),
+        prompts=answer_prompts(downstream, form, pairs["prompt"]),
     )
     return trained, pd.DataFrame(log)
 
 
-def prefer(generator: TrainableGenerator, pairs: pd.DataFrame, source: str, dpprefsyn: Dpprefsyn) -> Made:
-    """Run preference optimisation of the generator, with the generator itself as the reference."""
+def prefer(downstream: TrainableGenerator, pairs: pd.DataFrame, source: str, dpprefsyn: Dpprefsyn) -> Made:
+    """Run preference optimisation of the downstream model, which is its own reference."""
     form = _form(source, dpprefsyn)
     trained, log = train_preferences(
-        generator,
-        pairs[["chosen", "rejected"]].assign(prompt=answer_prompts(generator, form, pairs["prompt"])),
+        downstream,
+        pairs[["chosen", "rejected"]].assign(prompt=answer_prompts(downstream, form, pairs["prompt"])),
         dpprefsyn.preference,
         seed=derived_seed(dpprefsyn.seed, "preference"),
         label="preference training",
-        end=generator.ending(form.framing),
+        end=downstream.ending(form.framing),
         lead=form.framing.lead,
     )
     return trained, pd.DataFrame(log)
 
 
 def prefer_after_tuning(
-    generator: TrainableGenerator, pairs: pd.DataFrame, source: str, dpprefsyn: Dpprefsyn, tuned: Path
+    downstream: TrainableGenerator, pairs: pd.DataFrame, source: str, dpprefsyn: Dpprefsyn, tuned: Path
 ) -> Made:
-    """Run preference optimisation of the tuned generator, its own reference; the policy has both updates."""
-    trained, log = prefer(generator.with_adapter(tuned), pairs, source, dpprefsyn)
-    return stacked(saved_adapter(tuned), trained), log
+    """Run preference optimisation of the tuned model, its own reference; the policy has both updates."""
+    trained, log = prefer(downstream.with_adapter(tuned), pairs, source, dpprefsyn)
+    return in_one(tuned, trained), log
 
 
 def reinforce(
-    generator: TrainableGenerator,
+    downstream: TrainableGenerator,
     public_prompts: pd.DataFrame,
     encoder: Encoder,
     scorers: Arrays,
@@ -199,7 +199,7 @@ def reinforce(
     """Run RLOO with the scorer's mean over heads as the reward of an answer to a public prompt."""
     form, scorer = _form(source, dpprefsyn), Scorer.of(scorers)
     prompts = public_prompts["prompt"].tolist()
-    began = dict(zip(answer_prompts(generator, form, prompts), prompts, strict=True))
+    began = dict(zip(answer_prompts(downstream, form, prompts), prompts, strict=True))
 
     def rewards(asked: list[str], answers: list[str]) -> list[float]:
         cut = [[form.cut(answer)] for answer in answers]
@@ -209,8 +209,9 @@ def reinforce(
             float(reward) for reward in np.where(rows[:, 0].any(axis=1), found, found.min())
         ]  # an empty answer is worst
 
+    assert dpprefsyn.preference.lora is not None, "its parameters see to it"
     trained, log = train_on_rewards(
-        generator,
+        downstream,
         list(began),
         rewards,
         dpprefsyn.rloo,
@@ -221,6 +222,20 @@ def reinforce(
     return trained, pd.DataFrame(log)
 
 
+def reinforce_after_tuning(
+    downstream: TrainableGenerator,
+    public_prompts: pd.DataFrame,
+    encoder: Encoder,
+    scorers: Arrays,
+    source: str,
+    dpprefsyn: Dpprefsyn,
+    tuned: Path,
+) -> Made:
+    """Run RLOO of the tuned model, its own reference; the policy has both updates."""
+    trained, log = reinforce(downstream.with_adapter(tuned), public_prompts, encoder, scorers, source, dpprefsyn)
+    return in_one(tuned, trained), log
+
+
 def _form(source: str, dpprefsyn: Dpprefsyn) -> Dialogue:
-    """Return the prompt template, the same for candidates and for the policy."""
-    return dialogue_of(source, chat=dpprefsyn.sampler.prompt == "chat")
+    """Return the prompt template of the model that is aligned."""
+    return dialogue_of(source, chat=dpprefsyn.aligned_in_chat)

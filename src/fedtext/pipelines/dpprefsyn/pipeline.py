@@ -54,7 +54,8 @@ OWN = Trained(MADE.pairs, MADE.policy, MADE.training_log, "sft")
 
 def alignment(kind: str, of: Trained = OWN, place: Namespace = DPPREFSYN) -> list[Node]:
     """Create the nodes that `dpprefsyn.alignment` needs; none of them reads private data."""
-    made, given = [of.policy, of.log], ["generator", of.pairs, SOURCE, PARAMETERS]
+    made, given = [of.policy, of.log], ["downstream", of.pairs, SOURCE, PARAMETERS]
+    rewarded = ["downstream", "public_prompts", "encoder", MADE.scorers, SOURCE, PARAMETERS]
     between = of.stage if of is OWN else f"{of.stage}_sft"
     tuned, tuning_log = DPPREFSYN(f"{between}.adapter"), DPPREFSYN(f"{between}.training_log")
 
@@ -70,12 +71,10 @@ def alignment(kind: str, of: Trained = OWN, place: Namespace = DPPREFSYN) -> lis
             node(nodes.tune_on_chosen, given, [tuned, tuning_log]),
             node(nodes.prefer_after_tuning, [*given, tuned], made),
         ],
-        "rloo": lambda: [
-            node(
-                nodes.reinforce,
-                ["generator", "public_prompts", "encoder", MADE.scorers, SOURCE, PARAMETERS],
-                made,
-            )
+        "rloo": lambda: [node(nodes.reinforce, rewarded, made)],
+        "sft_rloo": lambda: [
+            node(nodes.tune_on_chosen, given, [tuned, tuning_log]),
+            node(nodes.reinforce_after_tuning, [*rewarded, tuned], made),
         ],
     }
     return kinds[kind]() if kind in kinds else []  # Kedro says what is wrong with the parameter
@@ -111,7 +110,7 @@ def _of(name: str) -> Trained:
 
 def _applicable(settings: Settings) -> list[str]:
     """Return the baselines that apply: a policy tuned on chosen answers is none of itself; a reward needs no pairs."""
-    left_out = {"none": {*CHOICES, SFT_ONLY.name}, "sft": {SFT_ONLY.name}, "rloo": {*CHOICES}}
+    left_out = {"none": {*CHOICES, SFT_ONLY.name}, "sft": {SFT_ONLY.name}, "rloo": {*CHOICES}, "sft_rloo": {*CHOICES}}
     kind = settings.group("dpprefsyn")["alignment"]
     return [name for name in settings.policies.controls if name not in left_out.get(kind, ())]
 

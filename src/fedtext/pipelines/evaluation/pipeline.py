@@ -136,14 +136,56 @@ def _of_preferences(algorithm: Algorithm, settings: Settings) -> Pipeline:
     if settings.evaluation.dp:
         return Pipeline(answered)
     made, place = algorithm.outputs, _place(algorithm)
+    neural, scored = (
+        (_by_neural_reward(algorithm), [made.reward_margins]) if settings.policies.neural_reward else ([], [])
+    )
     ordering = place.node(
         preferences.order_held_out_pairs,
-        ["pairs.private_test", "encoder", "params:corpus.source", made.scorers, made.pairs],
+        [*OF_TEST_PAIRS, made.scorers, made.pairs, *scored],
         made.accuracy,
         name="order_held_out_pairs",
         tags=Tag.HELD_OUT,
     )
-    return Pipeline([ordering, *answered])
+    purity = _purity(algorithm) if has_known_clusters(algorithm, settings) else []
+    return Pipeline([*neural, ordering, *purity, *answered])
+
+
+OF_TEST_PAIRS = ["pairs.private_test", "encoder", "params:corpus.source"]
+
+
+def _by_neural_reward(algorithm: Algorithm) -> list[Node]:
+    """Create a reward model of the training pairs themselves, which no budget protects."""
+    return [
+        _place(algorithm).node(
+            preferences.score_by_neural_reward,
+            ["pairs.private_train", "pairs.private_test", "downstream", "params:corpus.source", "params:policies"],
+            algorithm.outputs.reward_margins,
+            name="score_by_neural_reward",
+            tags=Tag.CONTROL,
+        )
+    ]
+
+
+def _purity(algorithm: Algorithm) -> list[Node]:
+    candidates, made = f"{algorithm.name}.candidate_embeddings", algorithm.outputs
+    return [
+        _place(algorithm).node(
+            preferences.measure_purity,
+            [*OF_TEST_PAIRS, made.scorers, candidates, "params:annotation", f"params:{algorithm.name}"],
+            made.purity,
+            name="measure_purity",
+            tags=Tag.HELD_OUT,
+        )
+    ]
+
+
+def has_known_clusters(algorithm: Algorithm, settings: Settings) -> bool:
+    """Whether pairs are clustered by their differences, and their annotators are simulated, so of known kinds."""
+    made_up = settings.group("corpus")["source"] == "docstrings"
+    if algorithm.makes is not OutputType.PREFERENCES or not made_up:
+        return False
+    clustered = settings.group(algorithm.name)
+    return bool(clustered["form"] == "clustered" and clustered["heads_by"] == "difference")
 
 
 def _of_policy(algorithm: Algorithm, settings: Settings) -> Pipeline:
@@ -154,7 +196,7 @@ def _of_policy(algorithm: Algorithm, settings: Settings) -> Pipeline:
     made, place = algorithm.outputs, _place(algorithm)
     ordering = place.node(
         preferences.order_by_policy,
-        ["pairs.private_test", "generator", "params:corpus.source", made.policy, f"params:{algorithm.name}"],
+        ["pairs.private_test", "downstream", "params:corpus.source", made.policy, f"params:{algorithm.name}"],
         made.accuracy,
         name="order_by_policy",
         tags=Tag.HELD_OUT,

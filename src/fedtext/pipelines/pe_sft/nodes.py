@@ -11,7 +11,7 @@ from fedtext.models.generator import TrainableGenerator
 from fedtext.params.corpus import Chunking
 from fedtext.params.pe_sft import PeSft
 from fedtext.seeding import derived_seed
-from fedtext.training.lora import TrainedAdapter
+from fedtext.training.lora import Trained
 from fedtext.training.preference_pairs import completion
 from fedtext.training.supervised import train_on_texts
 
@@ -23,7 +23,7 @@ def choose_best_samples(survivors: pd.DataFrame, pe_sft: PeSft) -> pd.DataFrame:
 
 def train_on_best_samples(
     generator: TrainableGenerator, best: pd.DataFrame, pe_sft: PeSft
-) -> tuple[TrainedAdapter, pd.DataFrame]:
+) -> tuple[Trained, pd.DataFrame]:
     """Fine-tune the generator on them, and return the adapter with its training log."""
     examples, framing = algorithm.training_examples(best, pe_sft), prompt_form(pe_sft.sampler).framing
     beginnings, end = generator.completion_prompts(examples["prompt"].tolist(), framing), generator.ending(framing)

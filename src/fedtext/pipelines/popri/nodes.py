@@ -55,7 +55,7 @@ from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import derived_seed
 from fedtext.system.missing import nullable
 from fedtext.training.dpo import train_preferences
-from fedtext.training.lora import TrainedAdapter, initial_adapter, saved_adapter
+from fedtext.training.lora import Trained, TrainedAdapter, initial_adapter, saved_adapter
 
 
 def sampled_texts(
@@ -239,7 +239,7 @@ def choose_preference_pairs(
 
 def train_policy(
     generator: TrainableGenerator, adapter: Path, pairs: pd.DataFrame, state: State, popri: Popri
-) -> tuple[TrainedAdapter, pd.DataFrame]:
+) -> tuple[Trained, pd.DataFrame]:
     """Train the policy by preference optimisation against the public checkpoint (Algorithm 1 line 27).
 
     Without pairs it stays as it is.

@@ -159,7 +159,9 @@ def build_preference_scorecard(
     accuracy: dict[str, Any] | None = None,
     pairs: pd.DataFrame | None = None,
     win_rates: dict[str, Any] | None = None,
+    people: dict[str, Any] | None = None,
     membership: dict[str, Any] | None = None,
+    purity: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Build `scorecard.json` of preference pairs: protection, held-out pairs ordered rightly, win rates, and cost.
 
@@ -173,7 +175,9 @@ def build_preference_scorecard(
         terms=Terms.of(corpus, evaluation, privacy).model_copy(update={"private_control": False}),
         accuracy=accuracy,
         win_rates=win_rates,
+        people=people,
         membership=membership,
+        purity=purity,
     )
 
 
@@ -188,14 +192,14 @@ def write_preference_report(
     pairs: pd.DataFrame | None = None,
     prompts: pd.DataFrame | None = None,
     by_policy: pd.DataFrame | None = None,
-    by_generator: pd.DataFrame | None = None,
+    untuned: pd.DataFrame | None = None,
     **figures: Figure,
 ) -> str:
     """Write `report.html` of preference pairs, with the first of them, or of a policy.
 
-    Where a policy answered `prompts`, some of its answers stand beside the generator's.
+    Where a policy answered `prompts`, some of its answers stand beside the untuned model's.
     """
     answers = None
-    if prompts is not None and by_policy is not None and by_generator is not None:
-        answers = prompts[["prompt"]].assign(policy=by_policy["text"], generator=by_generator["text"])
+    if prompts is not None and by_policy is not None and untuned is not None:
+        answers = prompts[["prompt"]].assign(policy=by_policy["text"], untuned=untuned["text"])
     return render_preferences(card, figures, pairs, facts, answers)

@@ -3,7 +3,7 @@
 from kedro.pipeline import Node, Pipeline
 
 from fedtext.params.conditions import POLICY, UNTUNED
-from fedtext.pipelines.evaluation.pipeline import COPIES
+from fedtext.pipelines.evaluation.pipeline import COPIES, has_known_clusters
 from fedtext.pipelines.report import nodes
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.algorithm import Algorithm, OutputType
@@ -98,10 +98,13 @@ def _of_preferences(algorithm: Algorithm, settings: Settings) -> list[Node]:
         judged = settings.policies
         if judged.judge:
             measured |= {"win_rates": made.win_rates}
-            answers = {"by_policy": made.answers(POLICY.name), "by_generator": made.answers(UNTUNED.name)}
+            answers = {"by_policy": made.answers(POLICY.name), "untuned": made.answers(UNTUNED.name)}
             answered = {"prompts": made.held_out_prompts, **answers}
+        measured |= {"people": made.people} if judged.judge and judged.against_people else {}
         measured |= {"membership": made.membership} if judged.membership else {}
     shown = {} if settings.evaluation.dp else {"accuracy": made.figure("accuracy")}
+    if not settings.evaluation.dp and has_known_clusters(algorithm, settings):
+        measured |= {"purity": made.purity}
     pairs = {"pairs": made.pairs} if algorithm.makes is OutputType.PREFERENCES else {}
     gaps = place.node(nodes.draw_gaps, made.pairs, made.figure("gaps"), name="draw_gaps", tags=Tag.REPORT)
     return [

@@ -76,7 +76,7 @@ def _rewarded(given: Given) -> tuple[Work, ...]:
     prompts = reinforced.steps * reinforced.prompts_per_step
     row = _pair_tokens(given)
     written = given.written(
-        prompts, reinforced.completions, own.sampler, within="dpprefsyn", shown=0, whole=True, model="generator"
+        prompts, reinforced.completions, own.sampler, within="dpprefsyn", shown=0, whole=True, model="downstream"
     )
     texts = prompts * reinforced.completions
     training = Work(
@@ -87,7 +87,7 @@ def _rewarded(given: Given) -> tuple[Work, ...]:
         referred=texts * row,
         lora=own.preference.lora,
         lower=f"{at}.prompts_per_step",
-        model="generator",
+        model="downstream",
     )
     return (written, training, given.read(texts, row, model="encoder"))
 
@@ -125,6 +125,13 @@ def _verdicts(given: Given) -> tuple[Work, ...]:
     return (given.written(asked, 1, own.verdicts, within="policies", shown=0, whole=True),)
 
 
+def _neural_reward(given: Given) -> tuple[Work, ...]:
+    own = _policies(given).neural_reward
+    row = float(own.tokens.prompt + own.tokens.answer)
+    learned = trained(2 * given.samples, row, own.training, within="policies.neural_reward.training")
+    return (learned, given.read(2 * given.test_samples, row))
+
+
 def _margins(given: Given) -> tuple[Work, ...]:
     own = _policies(given).membership
     return (given.read(2 * 2 * 2 * own.pairs, own.tokens.prompt + own.tokens.answer),)
@@ -155,4 +162,6 @@ RULES: dict[str, Rule] = {
     "evaluation.order_by_policy": _held_out_pairs,
     "evaluation.order_held_out_pairs": _held_out_pairs,
     "evaluation.score_membership": _margins,
+    "evaluation.score_by_neural_reward": _neural_reward,
+    "evaluation.measure_purity": _held_out_pairs,
 }

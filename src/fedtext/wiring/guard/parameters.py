@@ -40,6 +40,7 @@ DECLARED = (
     "federation.flwr",
     "federation.root_certificates",
     "models.generator",
+    "models.downstream",
     "models.describer",
     "models.on_device",
     "models.encoder",

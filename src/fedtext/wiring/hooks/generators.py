@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,7 +11,10 @@ from kedro.pipeline.node import Node
 
 from fedtext.models.generator import ChatGenerator, GuidedGenerator, TrainableGenerator
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.trial import parameters_beside
+from fedtext.wiring.conf_files import value_at
+from fedtext.wiring.trial import given_as, parameters_beside
+
+DOWNSTREAM = "downstream"
 
 
 def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:
@@ -26,8 +28,8 @@ def check_trained(pipeline: Pipeline, catalog: DataCatalog) -> None:
     for node, name, reason in _unfit(pipeline, catalog, TrainableGenerator, "training_fault"):
         algorithm = (node.namespace or node.name).partition(".")[0]
         raise RunRefusedError(
-            f"{algorithm} needs its generator's weights here, but '{name}' is {reason}: name a directory or a Hugging "
-            "Face id (--params models.generator=...), or run pe with pe.variation=few_shot, which needs none",
+            f"{algorithm} needs its {name}'s weights here, but '{name}' is {reason}: name a directory or a Hugging "
+            f"Face id (--params models.{name}=...), or run pe with pe.variation=few_shot, which needs none",
             code="generator-without-weights",
             parameter=f"models.{name}",
         )
@@ -46,6 +48,36 @@ def check_follows_instructions(pipeline: Pipeline, catalog: DataCatalog) -> None
             code="generator-does-not-chat",
             parameter=f"models.{name}",
         )
+
+
+def check_reads_messages(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[str, Any]) -> None:
+    """Check that the downstream model has a chat template where it is trained on messages or asked in them.
+
+    Raises:
+        RunRefusedError: it has none.
+    """
+    reason = getattr(catalog.get(DOWNSTREAM), "chat_fault", None) if DOWNSTREAM in pipeline.inputs() else None
+    beside = [] if reason is None else parameters_beside(pipeline, DOWNSTREAM)
+    for group in [one for one in beside if one in parameters]:
+        for name in _in_messages(group, parameters[group]):
+            raise RunRefusedError(
+                f"{name} asks the downstream model in messages, but it is {reason}: set {name} to "
+                f"{'list' if name.endswith('prompt') else 'false'}, or take a model that chats "
+                "(--params models.downstream=smollm2)",
+                code="downstream-does-not-chat",
+                parameter=name,
+            )
+
+
+def _in_messages(group: str, given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the parameters of a group by which a model is trained on messages, or asked in them."""
+    sampled = given.get("sampler", {}).get("prompt") == "chat"
+    if "chat" in given and (sampled if given["chat"] is None else given["chat"]):
+        yield f"{group}.chat"
+    if "chat" not in given and sampled:
+        yield f"{group}.sampler.prompt"
+    if given.get("membership", {}).get("measured") and given["membership"]["chat"]:
+        yield f"{group}.membership.chat"
 
 
 def check_guided(pipeline: Pipeline, catalog: DataCatalog) -> None:
@@ -73,28 +105,25 @@ def check_adapters(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping
         if name not in catalog or not getattr(catalog.get(name), "writes_with_adapters_only", False):
             continue
         for group in parameters_beside(pipeline, name):
-            if group in parameters and "lora" in parameters[group] and parameters[group]["lora"] is None:
+            for trained in (group, f"{group}.preference"):
+                if not _trains_all(value_at(parameters, trained)):
+                    continue
                 raise RunRefusedError(
-                    f"{group}.lora is null, so all weights of '{name}' are trained, and servers load adapters only: "
-                    f"give {group}.lora a rank, or name the weights alone, which writes here",
+                    f"{trained}.lora is null, so all weights of '{name}' are trained, and servers load adapters only: "
+                    f"give {trained}.lora a rank, or name the weights alone, which writes here",
                     code="served-without-adapter",
-                    parameter=f"{group}.lora",
+                    parameter=f"{trained}.lora",
                 )
+
+
+def _trains_all(given: Any) -> bool:
+    """Return whether a group of parameters trains all weights."""
+    return isinstance(given, Mapping) and "lora" in given and given["lora"] is None
 
 
 def _unfit(pipeline: Pipeline, catalog: DataCatalog, wanted: type, fault: str) -> Iterator[tuple[Node, str, str]]:
     """Yield the nodes, data sets and reasons where a data set that is taken as `wanted` has such a fault."""
     for node in pipeline.nodes:
-        for name in _given_as(node, wanted):
+        for name in given_as(node, wanted):
             if (reason := getattr(catalog.get(name), fault, None)) is not None:
                 yield node, name, reason
-
-
-def _given_as(node: Node, wanted: type) -> Iterator[str]:
-    """Yield the data sets that a node's function takes as `wanted`."""
-    given, signature = node._inputs, inspect.signature(node.func)
-    named = given if isinstance(given, dict) else {}
-    placed = [given] if isinstance(given, str) else given if isinstance(given, list) else []
-    for parameter, names in signature.bind(*placed, **named).arguments.items():
-        if signature.parameters[parameter].annotation in (wanted, wanted.__name__):
-            yield from names.values() if isinstance(names, dict) else [names] if isinstance(names, str) else names

@@ -40,7 +40,13 @@ from fedtext.wiring.console import echo
 from fedtext.wiring.engine import check_engine
 from fedtext.wiring.guard.catalog import dataset_classes, named_credentials
 from fedtext.wiring.hooks.command import leaves, repeating_command
-from fedtext.wiring.hooks.generators import check_adapters, check_follows_instructions, check_guided, check_trained
+from fedtext.wiring.hooks.generators import (
+    check_adapters,
+    check_follows_instructions,
+    check_guided,
+    check_reads_messages,
+    check_trained,
+)
 from fedtext.wiring.hooks.gpus import check_gpus
 from fedtext.wiring.hooks.language import warn_of_language
 from fedtext.wiring.hooks.lengths import check_lengths, check_script
@@ -92,6 +98,7 @@ class PreflightHook:
         check_lengths(pipeline, catalog, active_parameters())
         check_script(pipeline, catalog, active_parameters())
         check_follows_instructions(pipeline, catalog)
+        check_reads_messages(pipeline, catalog, active_parameters())
         check_page(pipeline, active_parameters())
         check_data_root(active_data_root())
         check_history(active_parameters())

@@ -53,6 +53,7 @@ STAGE = re.compile(r"[^.]+\.(?P<stage>[^.]+)\.[^.]+")
 ROUND = re.compile(r"round_(?P<round>\d+)")
 NOT_MLFLOWS = re.compile(r"[^\w.\-/ ]")  # what the name of a metric or a parameter cannot hold
 
+LARGEST = 2**30  # bytes of a model that is copied into the records
 ON_PUBLIC_TEXT, OF_TEXTS = "on_public_text", "texts"  # of `tracked`
 ASKED_FOR = "FEDTEXT_TRACKING"  # environment: `texts` records the released texts of any corpus
 
@@ -426,6 +427,9 @@ def _log_file(name: str, dataset: Any) -> None:
 
     path = Path(str(getattr(dataset, "_filepath", "")))
     if path.is_dir():
+        if (size := sum(file.stat().st_size for file in path.rglob("*") if file.is_file())) > LARGEST:
+            LOG.info("%s has %d MiB: MLflow does not get it; it lies in %s", name, size // 2**20, path)
+            return
         mlflow.log_artifacts(str(path), artifact_path=f"{path.parent.name}/{path.name}")
         return
     if not path.is_file():

@@ -12,35 +12,49 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fedtext.algorithms.dpprefsyn.candidates import Candidates
+from fedtext.algorithms.dpprefsyn.purity import clusters_of, purity
 from fedtext.algorithms.dpprefsyn.scorer import LengthRule, Scorer, scorer_of
 from fedtext.corpora import public as corpora
+from fedtext.corpora.annotators import annotators
+from fedtext.corpora.preferences import preferred
 from fedtext.embedding.similarity import differences_of
 from fedtext.evaluation.judges import ModelJudge, learned_judge
 from fedtext.evaluation.measures.preferences import PAIRWISE_ACCURACY, PAIRWISE_DRAWN
 from fedtext.evaluation.membership import are_independent, attack, ceiling_of, log_ratio_margins
 from fedtext.evaluation.paired import compare_scored
 from fedtext.evaluation.pairwise import correctly_ordered, length_baselines, mixture_margin
-from fedtext.evaluation.win_rate import Judge, RuleJudge, compared_answers
+from fedtext.evaluation.win_rate import Judge, RuleJudge, compared_answers, compared_with_people
 from fedtext.federation.units import unit_codes
-from fedtext.generation.dialogue import embedded_answers, generate_answers
+from fedtext.generation.dialogue import SUMMARY, embedded_answers, generate_answers
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import Generator, TrainableGenerator
-from fedtext.params.conditions import LONGER, POLICY, PREFERENCES, SHORTER
-from fedtext.params.corpus import Corpus
+from fedtext.params.annotation import Annotation
+from fedtext.params.conditions import LONGER, NEURAL_REWARD, POLICY, PREFERENCES, SHORTER
+from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.dp_ft import DpFt
+from fedtext.params.dpprefsyn import Dpprefsyn
 from fedtext.params.policies import Policies
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.pairs.nodes import dialogue_of
+from fedtext.pipelines.pairs.nodes import ask_annotators, dialogue_of, read_private_pairs, split_pairs
 from fedtext.seeding import derived_seed, stream
 from fedtext.training.preference_pairs import pair_log_probs, pair_rows
+from fedtext.training.reward_model import reward_margins
 
 Counted = dict[str, Any]
 
 
 def order_held_out_pairs(
-    private_test: pd.DataFrame, encoder: Encoder, source: str, scorers: dict[str, np.ndarray], pairs: pd.DataFrame
+    private_test: pd.DataFrame,
+    encoder: Encoder,
+    source: str,
+    scorers: dict[str, np.ndarray],
+    pairs: pd.DataFrame,
+    neural: dict[str, np.ndarray] | None = None,
 ) -> dict[str, Any]:
     """Count the test clients' pairs that the scorer orders rightly, beside the longer and the shorter answer.
+
+    A neural reward model's margins on the same pairs, if there are any, are a baseline that no budget protects.
 
     The scorer is the mixture of heads, or the head of a pair's topic, which does not know the label; and a random head.
     It is never the head of a pair's own cluster of differences, which the label decides.
@@ -52,8 +66,46 @@ def order_held_out_pairs(
         else _ordered(private_test, encoder, source, scorer)
     )
     counted = {PREFERENCES.name: _counted(mixed, drawn, len(pairs))} | _by_length(private_test)
+    if neural is not None:
+        right = correctly_ordered(neural["margins"])
+        counted[NEURAL_REWARD.name] = _counted(right, right, 0)
     clients, _ = pd.factorize(private_test["client_id"], sort=True)
     return compare_scored(counted, [PAIRWISE_ACCURACY, PAIRWISE_DRAWN], clients)
+
+
+def measure_purity(
+    private_test: pd.DataFrame,
+    encoder: Encoder,
+    source: str,
+    scorers: dict[str, np.ndarray],
+    candidate_embeddings: np.ndarray,
+    annotation: Annotation,
+    dpprefsyn: Dpprefsyn,
+) -> dict[str, Any]:
+    """Count the kinds of simulated annotators among the test pairs of each cluster (DPPrefSyn, C.7)."""
+    test = preferred(private_test)
+    prompts, answers = test["prompt"].tolist(), test[["chosen", "rejected"]].to_numpy().tolist()
+    embedded = embedded_answers(encoder, dialogue_of(source), prompts, answers, label="held-out pairs")
+    people = annotators(annotation.annotators, annotation.seed)
+    scorer, kinds = Scorer.of(scorers), {one.client_id: one.taste.value for one in people}
+    own = clusters_of(differences_of(embedded)[0], scorer, Candidates(candidate_embeddings), dpprefsyn)
+    return purity(own, [kinds[client] for client in test["client_id"]], len(scorer.heads))
+
+
+def score_by_neural_reward(
+    private_train: pd.DataFrame,
+    private_test: pd.DataFrame,
+    downstream: TrainableGenerator,
+    source: str,
+    policies: Policies,
+) -> dict[str, np.ndarray]:
+    """Train a reward model on the training pairs, without protection, and score its margins on the test pairs."""
+    reward, form = policies.neural_reward, dialogue_of(source)
+    train, held = (
+        pair_rows(downstream, pairs, reward.tokens, form) for pairs in (preferred(private_train), private_test)
+    )
+    seed = derived_seed(policies.seed, "neural reward")
+    return {"margins": reward_margins(downstream, train, held, reward.training, seed=seed, label="neural reward model")}
 
 
 def _ordered(
@@ -133,6 +185,32 @@ def write_answers(
     return write_untuned_answers(generator.with_adapter(policy), prompts, source, policies)
 
 
+def read_test_prompts(corpus: Corpus, privacy: Privacy, partition: Partition, policies: Policies) -> pd.DataFrame:
+    """Read test pairs of a corpus that is declared public once more, as public text: `prompt` and `chosen`."""
+    return _test_prompts(read_private_pairs(corpus, privacy, partition), corpus, partition, policies)
+
+
+def ask_for_test_prompts(
+    shown: pd.DataFrame,
+    decided: dict[str, Any],
+    corpus: Corpus,
+    privacy: Privacy,
+    annotation: Annotation,
+    partition: Partition,
+    policies: Policies,
+) -> pd.DataFrame:
+    """Return test pairs of simulated annotators, who choose once more as they did: `prompt` and `chosen`."""
+    return _test_prompts(ask_annotators(shown, decided, corpus, privacy, annotation), corpus, partition, policies)
+
+
+def _test_prompts(pairs: pd.DataFrame, corpus: Corpus, partition: Partition, policies: Policies) -> pd.DataFrame:
+    """Draw `policies.prompts` test pairs of different prompts."""
+    *_, test = split_pairs(pairs, corpus, partition)
+    distinct = preferred(test).drop_duplicates("prompt", ignore_index=True)
+    rows = stream(policies.seed, "test prompts").permutation(len(distinct))[: policies.prompts]
+    return distinct.loc[rows, ["prompt", "chosen"]].assign(prompt_id=range(len(rows))).reset_index(drop=True)
+
+
 def judge_by_rule(prompts: pd.DataFrame, decided: dict[str, Any], **answers: pd.DataFrame) -> dict[str, Any]:
     """Judge answers by the simulated annotators' rule, which is exact."""
     return _judged(RuleJudge(decided["sharpness"]), prompts, answers)
@@ -146,13 +224,14 @@ def judge_by_reward(
 
 
 def judge_by_model(
-    judge: Generator, policies: Policies, prompts: pd.DataFrame, **answers: pd.DataFrame
+    judge: Generator, source: str, policies: Policies, prompts: pd.DataFrame, **answers: pd.DataFrame
 ) -> dict[str, Any]:
-    """Judge answers by a language model; prompts are public and answers released, so it may be a server."""
+    """Judge answers, or summaries, by a language model; prompts are public and answers released: it may be a server."""
     model = ModelJudge(
         judge,
         policies.verdicts,
         better=policies.better,
+        summaries=dialogue_of(source).answer_name == SUMMARY,
         chat=policies.verdicts.prompt == "chat",
         seed=derived_seed(policies.seed, "verdicts"),
     )
@@ -194,5 +273,9 @@ def infer_membership(private_margins: dict[str, np.ndarray], privacy_report: dic
 
 
 def _judged(judge: Judge, prompts: pd.DataFrame, answers: dict[str, pd.DataFrame]) -> dict[str, Any]:
+    """Compare answers with each other, or, where the prompts have people's answers, with these."""
     said = {name: table["text"].tolist() for name, table in answers.items()}
-    return compared_answers(judge, prompts["prompt"].tolist(), said)
+    asked = prompts["prompt"].tolist()
+    if "chosen" in prompts:
+        return compared_with_people(judge, asked, prompts["chosen"].tolist(), said)
+    return compared_answers(judge, asked, said)
