@@ -10,8 +10,8 @@ from typing import Any
 
 SHORT = {"max_new_tokens": 12}
 KINDS = "class function method module property"
-GENERATORS = {"calm": "bundled:generator", "lively": "bundled:generator", "small": "bundled:generator"}
-OTHERS = ("gpt2", "llama2", "vicuna", "opt", "chatglm3", "flan_t5")
+GENERATORS = {"calm": "bundled:generator", "lively": {"source": "bundled:generator", "temperature": 1.5}}
+OTHERS = ("small", "gpt2", "llama2", "vicuna", "opt", "chatglm3", "flan_t5")
 
 SMALL: dict[str, dict[str, Any]] = {
     "models": {

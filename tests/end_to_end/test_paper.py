@@ -16,6 +16,7 @@ import yaml
 
 from fedtext.params.compare import Entry
 from fedtext.pipelines.compare.children import merged
+from fedtext.wiring.entries_of_models import made_of_models
 from fedtext.wiring.own_run import RunParameters
 from tests.end_to_end.conftest import ROOT, kedro
 from tests.end_to_end.small_paper import OF_PIPELINE, SMALL
@@ -25,12 +26,12 @@ from tests.paper_commands import printed_commands, without_placeholders
 PRINTED = printed_commands()
 ALONE = ["popri", "pe", "pe_sft", "dp_fedavg", "dp_ftrl", "zero_shot", "fusegen"]  # conf/paper needs no more for them
 FAMILIES = ["popri", "wasp", "flexible", "dpprefsyn"]  # files of conf/base/compare
-# It wants privacy.calibration=exact, which WASP does not: dp_sgd_small says it, and a name without parameters cannot.
+# It wants privacy.calibration=exact, which WASP does not: dp_sgd_calm says it, and a name without parameters cannot.
 WITH_ITS_OWN = {"dp_sgd_generation"}
 # What an entry has most of: its own sizes are the paper's, as those of conf/paper are.
-MOST = {
+MOST: dict[str, float] = {
     **{"rounds": 2, "local_steps": 2, "batch_size": 4, "population": 20, "clients_per_round": 20},
-    **{"synthetic_texts": 12, "texts": 40},
+    **{"synthetic_texts": 12, "texts": 40, "validation_share": 0.2},
 }
 
 
@@ -70,18 +71,19 @@ def _shrunk(value: Any, name: str = "") -> Any:
     """The same entries with at most `MOST` of what they count."""
     if isinstance(value, dict):
         return {key: _shrunk(one, str(key)) for key, one in value.items()}
-    return min(value, MOST[name]) if name in MOST and isinstance(value, int) else value
+    return min(value, MOST[name]) if name in MOST and isinstance(value, int | float) else value
 
 
 def _lay(file: Path, values: dict[str, Any]) -> None:
     file.write_text(yaml.safe_dump(merged(yaml.safe_load(file.read_text("utf-8")), values)), "utf-8")
 
 
-def entries(family: str) -> list[str]:
+def entries(family: str, models: dict[str, Any]) -> list[str]:
     """Names of all entries of a comparison, and the algorithms that its claims name without parameters."""
     file = yaml.safe_load((ROOT / "conf" / "base" / "compare" / f"{family}.yml").read_text("utf-8"))
-    named = {name: Entry.model_validate(entry) for name, entry in file["entries"].items()}
-    claimed = {claim[side] for claim in file["claims"].values() for side in ("better", "worse")}
+    made = {part: made_of_models(file[part], models) for part in ("entries", "claims")}
+    named = {name: Entry.model_validate(entry) for name, entry in made["entries"].items()}
+    claimed = {claim[side] for claim in made["claims"].values() for side in ("better", "worse")}
     alone = claimed & {entry.algorithm for entry in named.values()} - WITH_ITS_OWN
     return [*sorted(alone), *named]
 
@@ -117,8 +119,9 @@ def test_a_printed_command_ends_in_its_report(tmp_path: Path, index: int) -> Non
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_entry_of_a_comparison_is_run_and_compared(tmp_path: Path, family: str) -> None:
     given = next((command.given for command in PRINTED if command.pipeline == family), {})
-    root, named = tmp_path / "paper", entries(family)
+    root = tmp_path / "paper"
     values = small(family, given, root)
+    named = entries(family, values["models"])
     place = values.pop("data_root")
     conf = configured(values, tmp_path / "conf")
     asked = {"data_root": place, "compare": {"algorithms": " ".join(named), "seeds": "1"}}

@@ -92,6 +92,47 @@ def test_wasp_s_sweeps_take_entries_that_differ_in_one_thing_alone() -> None:
     assert "differ in the partition alone" in figures.records_sweep(alone).layout.meta
 
 
+def test_entries_of_one_model_have_lines_of_their_own() -> None:
+    def of_pe(level: float, source: str, **more: Any) -> dict[str, Any]:
+        return entry("pe", level, pe={"form": "aug_pe"}, models={"generator": source}, **more)
+
+    few_records = {"partition": {"test_share": 0.9}}
+    found = comparison(
+        aug_pe_a=of_pe(0.3, "A"),
+        aug_pe_a_m10={**of_pe(0.1, "A", **few_records), "units": 240},
+        aug_pe_b=of_pe(0.2, "B"),
+        aug_pe_b_m10={**of_pe(0.15, "B", **few_records), "units": 240},
+        free=of_pe(0.4, "A", privacy={"epsilon": 1e15, "noise_multiplier": 1e-6}),
+    )
+    lines = figures.records_sweep(found).data
+    assert [(line.name, list(line.x)) for line in lines] == [("aug_pe_a", [240, 2400]), ("aug_pe_b", [240, 2400])]
+    assert "differ in privacy.epsilon" in figures.epsilon_sweep(found).layout.meta
+
+
+def test_pairs_of_models_stand_in_a_square_with_single_ones_on_its_diagonal() -> None:
+    found = comparison(
+        wasp=entry("wasp", 0.3),
+        one=entry("wasp", 0.2, **plms(a="x", b=None)),
+        two=entry("wasp", 0.25, **plms(a="x", b="y")),
+        other=entry("wasp", 0.9, **plms(a="x", b="y"), wasp={"contrast": False}),
+    )
+    (square,) = figures.pairs_of_models(found).data
+    assert [list(row) for row in square.z] == [[20.0, 25.0], [25.0, None]]
+    assert "two models alone" in figures.pairs_of_models(comparison(wasp=entry("wasp", 0.3))).layout.meta
+
+
+def test_curves_of_single_models_are_named_with_what_they_end_at() -> None:
+    found = comparison(
+        wasp=entry("wasp", 0.3),
+        wasp_a=entry("wasp", 0.2, **plms(a="x", b=None)),
+        wasp_a_b=entry("wasp", 0.25, **plms(a="x", b="y")),
+        aug_pe_a=entry("pe", 0.1, pe={"form": "aug_pe"}, models={"generator": "x"}),
+    )
+    names = [line.name for line in figures.models_by_round(found).data]
+    assert [name.split(" (")[0] for name in names] == ["wasp", "wasp_a", "aug_pe_a"]
+    assert "30.0" in names[0]
+
+
 def test_curves_are_means_over_seeds_by_round() -> None:
     found = comparison(popri=entry("popri", 0.4), rank_7=entry("popri", 0.3, popri={"rejected_rank": 7}))
     fid, distance = figures.rounds(found).data

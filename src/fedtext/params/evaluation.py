@@ -194,13 +194,15 @@ class ClassifierTraining(Parameters):
     """A logistic regression on TF-IDF or on frozen `embeddings`, or an encoder that is `fine_tuned`.
 
     `penalty` is C of scikit-learn's logistic regression, the inverse of the L2 penalty's weight. `fine_tuning` is the
-    encoder's; `length` is the most tokens of a text that it reads.
+    encoder's; `length` is the most tokens of a text that it reads. `head_reads` says what the new head sees: the
+    `sentence` embedding, or the state of the `first_token`, as BERT's own head does.
     """
 
     kind: Kind
     penalty: float = Field(gt=0)
     fine_tuning: CausalTraining
     length: int = Field(ge=4)
+    head_reads: Literal["sentence", "first_token"]
 
 
 class Classification(TaskParameters):

@@ -66,6 +66,11 @@ def parts_of(label: str) -> tuple[str, ...]:
     return tuple(label.split(BETWEEN_PARTS))
 
 
+def in_one_word(value: str) -> str:
+    """Return a value of a data set as a class that a command line can name: `_` for spaces and commas."""
+    return "_".join(value.replace(",", " ").split())
+
+
 def in_words(label: str) -> str:
     """Return a class in words: `card arrival` for `card_arrival`, the parts with commas for a control code."""
     return ", ".join(" ".join(part.replace("_", " ").split()) for part in parts_of(label))

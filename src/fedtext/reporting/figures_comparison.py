@@ -1,13 +1,15 @@
-"""Figures 1, 2, 3, 4, 6 and 8 of POPri, and 3, 4 and 5 of WASP: means over seeds, with 95% t intervals.
+"""Figures 1, 2, 3, 4, 6 and 8 of POPri, and 1 and 3 to 8 of WASP: means over seeds, with 95% t intervals.
 
 A figure shows the entries that vary its parameter; without such entries it is empty and gives the reason.
 """
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedtext.evaluation.intervals import mean_interval
 from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
@@ -25,7 +27,17 @@ COLOURS = (SYNTHETIC, WARNING, "#2e8b57", "#7b3fa0", CONTROL, PRIVATE, "#b8860b"
 LEVELS = (known.EPS0, known.PUBLIC_CONTROL, known.PRIVATE)
 SCORING, RANK = ("popri", "scoring"), ("popri", "rejected_rank")
 CLIENTS, EPSILON = ("privacy", "clients_per_round"), ("privacy", "epsilon")
-Place = Callable[[Mapping[str, Any]], float | None]  # an entry's value on the figure's x axis; None: not shown
+LARGEST_EPSILON = 1e3  # what is above it stands for no noise, and has no place on an axis
+
+
+class Point(NamedTuple):
+    """Where an entry stands in a sweep: its value on the x axis, and all other parameters of its own."""
+
+    x: float
+    others: Mapping[str, Any]
+
+
+Place = Callable[[Mapping[str, Any]], Point | None]  # None: the entry is not shown
 
 
 def accuracy_by_entry(comparison: Mapping[str, Any]) -> Figure:
@@ -66,7 +78,7 @@ def participation(comparison: Mapping[str, Any]) -> Figure:
 
 def epsilon_sweep(comparison: Mapping[str, Any]) -> Figure:
     """Draw Table 1 as curves: accuracy by epsilon, a line an algorithm."""
-    place = _setting(EPSILON, "epsilon")  # infinity has no place on the axis
+    place = _setting(EPSILON, "epsilon", most=LARGEST_EPSILON)
     return _sweep(comparison, "Accuracy by ε", "ε", place, "differ in privacy.epsilon alone.")
 
 
@@ -87,6 +99,40 @@ def records_sweep(comparison: Mapping[str, Any]) -> Figure:
     title, reason = "WASP, Figure 5: accuracy by private records", "differ in the partition alone."
     figure = _sweep(comparison, title, "units that are trained on", _number_of_units, reason)
     return figure.update_xaxes(type="log") if figure.data else figure
+
+
+def pairs_of_models(comparison: Mapping[str, Any]) -> Figure:
+    """Draw WASP's Figures 3b and 4b: the main measure of WASP with each two models, and on the diagonal with one."""
+    from plotly.graph_objects import Figure, Heatmap
+
+    title, lead = "WASP, Figures 3b and 4b: pairs of models", main_measure(comparison)
+    entries = [
+        e for e in comparison["entries"].values() if e["algorithm"] == "wasp" and list(e["params"]) == ["models"]
+    ]
+    found = {tuple(own): e["measures"][lead.name] for e in entries if 1 <= len(own := _models(e)) <= 2}
+    if not any(len(own) == 2 for own in found):
+        return empty_figure(title, "no entry of WASP has two models alone.")
+    names = sorted({name for own in found for name in own})
+    means = {own: lead.unit.scale * each["mean"] for own, each in found.items()}
+    cells = [[means.get(tuple(sorted({a, b}))) for b in names] for a in names]
+    shown = [plain_text(name) for name in names]
+    figure = Figure(Heatmap(x=shown, y=shown, z=cells, texttemplate="%{z:.1f}", colorscale="Blues", showscale=False))
+    figure.update_yaxes(autorange="reversed")
+    return note(styled(figure, title, height=200 + 60 * len(names)), f"{lead.title}{lead.axis}; the diagonal: alone.")
+
+
+def models_by_round(comparison: Mapping[str, Any]) -> Figure:
+    """Draw WASP's Figures 1a, 6, 7 and 8: FID by round of WASP and of every entry that writes with one model."""
+    shown = [name for name, entry in comparison["entries"].items() if _writes_alone(entry)]
+    figure = _curves(comparison, shown, (FID,), "WASP, Figures 1, 6, 7 and 8: FID by round", with_measure=True)
+    return note(figure, f"In brackets: {main_measure(comparison).noun} at the end.") if figure.data else figure
+
+
+def _writes_alone(entry: Mapping[str, Any]) -> bool:
+    """Return whether an entry is WASP as it is, or names one model that writes."""
+    if entry["algorithm"] == "wasp" and not entry["params"]:
+        return True
+    return len(_models(entry)) == 1 or "generator" in entry["params"].get("models", {})
 
 
 def rounds(comparison: Mapping[str, Any]) -> Figure:
@@ -153,20 +199,23 @@ def empty_figure(title: str, reason: str) -> Figure:
 
 
 def _sweep(comparison: Mapping[str, Any], title: str, axis: str, place: Place, reason: str) -> Figure:
-    """Draw the main measure of the entries with a value on the axis, a line for each algorithm with two or more."""
+    """Draw the main measure of the entries with a value on the axis, a line for those that differ in nothing else."""
     from plotly.graph_objects import Figure
 
     figure, lead = Figure(), main_measure(comparison)
-    entries = comparison["entries"].values()
-    for colour, algorithm in zip(COLOURS * 9, dict.fromkeys(e["algorithm"] for e in entries), strict=False):
-        placed = [(place(e), e["measures"][lead.name]) for e in entries if e["algorithm"] == algorithm]
-        points = sorted(((x, found) for x, found in placed if x is not None), key=lambda point: point[0])
-        if len(points) > 1:
-            found = [each for _, each in points]
-            figure.add_scatter(
-                x=[x for x, _ in points], y=[lead.unit.scale * each["mean"] for each in found], name=algorithm,
-                error_y=_whiskers(found, lead.unit.scale), line={"color": colour}, mode="lines+markers",
-            )  # fmt: skip
+    lines: dict[str, dict[str, Point]] = {}
+    for name, entry in comparison["entries"].items():
+        if (point := place(entry)) is not None:
+            lines.setdefault(json.dumps([entry["algorithm"], point.others], sort_keys=True), {})[name] = point
+    drawn = [line for line in lines.values() if len({point.x for point in line.values()}) > 1]
+    for colour, line in zip(COLOURS * 9, drawn, strict=False):
+        names = sorted(line, key=lambda name: line[name].x)
+        found = [comparison["entries"][name]["measures"][lead.name] for name in names]
+        figure.add_scatter(
+            x=[line[name].x for name in names], y=[lead.unit.scale * each["mean"] for each in found],
+            name=plain_text(_line_name(line, comparison)), error_y=_whiskers(found, lead.unit.scale),
+            line={"color": colour}, mode="lines+markers",
+        )  # fmt: skip
     if not figure.data:
         return empty_figure(title, f"no two entries of one algorithm {reason}")
     figure.update_xaxes(title_text=axis)
@@ -174,31 +223,56 @@ def _sweep(comparison: Mapping[str, Any], title: str, axis: str, place: Place, r
     return styled(figure, title, legend=True)
 
 
-def _setting(path: tuple[str, str], plain: str = "", *companions: str) -> Place:
-    """Return an entry's value of one parameter, for entries that set only it and its companions; `plain` for others."""
+def _line_name(line: Mapping[str, Point], comparison: Mapping[str, Any]) -> str:
+    """Return the algorithm of a line without further parameters, else the shortest name of its entries."""
+    if any(point.others for point in line.values()):
+        return min(line, key=len)
+    return str(comparison["entries"][next(iter(line))]["algorithm"])
+
+
+def _setting(path: tuple[str, str], plain: str = "", *companions: str, most: float = math.inf) -> Place:
+    """Return the placing of entries by one parameter; one that does not set it stands at its fact `plain`, if any.
+
+    `companions` are parameters of the same group that follow from it. An entry beyond `most` is not shown.
+    """
     group, key = path
 
-    def place(entry: Mapping[str, Any]) -> float | None:
-        if not entry["params"]:
-            return entry[plain] if plain else None
+    def place(entry: Mapping[str, Any]) -> Point | None:
         own = entry["params"].get(group, {})
-        alone = list(entry["params"]) == [group] and set(own) <= {key, *companions, "noise_multiplier"}
-        return own.get(key) if alone else None
+        x = own.get(key, entry[plain] if plain else None)
+        rest = {name: value for name, value in own.items() if name not in (key, *companions, "noise_multiplier")}
+        others = {**entry["params"], group: rest}
+        shown = x is not None and x <= most
+        return Point(x, {name: value for name, value in others.items() if value}) if shown else None
 
     return place
 
 
-def _number_of_models(entry: Mapping[str, Any]) -> float | None:
-    named = entry["params"].get("models", {}).get("plms", {}) if len(entry["params"]) == 1 else {}
-    return sum(source is not None for source in named.values()) or None
+def _models(entry: Mapping[str, Any]) -> list[str]:
+    """Return the names of the models that an entry itself names."""
+    return sorted(n for n, source in entry["params"].get("models", {}).get("plms", {}).items() if source is not None)
 
 
-def _number_of_units(entry: Mapping[str, Any]) -> float | None:
-    units: float = entry["units"]
-    return units if set(entry["params"]) <= {"partition"} else None
+def _number_of_models(entry: Mapping[str, Any]) -> Point | None:
+    """Place an entry of the first so many of the named models."""
+    own, all_named = _models(entry), sorted(entry["params"].get("models", {}).get("plms", {}))
+    others = {name: value for name, value in entry["params"].items() if name != "models"}
+    return Point(len(own), others) if own and own == all_named[: len(own)] else None
 
 
-def _curves(comparison: Mapping[str, Any], names: Sequence[str], distances: Sequence[Distance], title: str) -> Figure:
+def _number_of_units(entry: Mapping[str, Any]) -> Point:
+    return Point(entry["units"], {name: value for name, value in entry["params"].items() if name != "partition"})
+
+
+def _curves(
+    comparison: Mapping[str, Any],
+    names: Sequence[str],
+    distances: Sequence[Distance],
+    title: str,
+    *,
+    with_measure: bool = False,
+) -> Figure:
+    """Draw distances of the entries' candidates by round, a panel a distance; named with the main measure if asked."""
     from plotly.subplots import make_subplots
 
     entries = comparison["entries"]
@@ -207,6 +281,11 @@ def _curves(comparison: Mapping[str, Any], names: Sequence[str], distances: Sequ
         return empty_figure(title, "the runs' FIDs are of different sizes and do not compare.")
     if not drawn:
         return empty_figure(title, "no entry that varies this has more than one round of candidates.")
+
+    def said(name: str) -> str:
+        lead = main_measure(comparison)
+        return f" ({lead.shown(entries[name]['measures'][lead.name]['mean'])})" if with_measure else ""
+
     figure = make_subplots(rows=1, cols=len(distances), subplot_titles=[each.title for each in distances])
     for column, distance in enumerate(distances, start=1):
         for colour, name in zip(COLOURS * 9, drawn, strict=False):
@@ -215,7 +294,7 @@ def _curves(comparison: Mapping[str, Any], names: Sequence[str], distances: Sequ
             ]
             found = [mean_interval(values)._asdict() for values in by_round if values]
             figure.add_scatter(
-                x=list(range(len(found))), y=[each["mean"] for each in found], name=plain_text(name),
+                x=list(range(len(found))), y=[each["mean"] for each in found], name=f"{plain_text(name)}{said(name)}",
                 mode="lines+markers", error_y=_whiskers(found, 1), line={"color": colour}, legendgroup=plain_text(name),
                 showlegend=column == 1, row=1, col=column,
             )  # fmt: skip
@@ -248,8 +327,6 @@ def _axes(one: Mapping[str, Any]) -> list[str]:
 
 
 def _copy_panel(figure: Figure, one: Mapping[str, Any], axis: str, column: int) -> None:
-    import json
-
     from plotly.io import from_json
 
     for trace in from_json(json.dumps(one), skip_invalid=True).data:

@@ -20,6 +20,7 @@ from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Corpus, as_phrase
 from fedtext.params.described import Described
 from fedtext.params.privacy import Privacy
+from fedtext.system.missing import nullable
 from fedtext.system.refusal import RunRefusedError
 
 LOG = logging.getLogger(__name__)
@@ -54,6 +55,7 @@ def read_private_snapshot(corpus: Corpus, privacy: Privacy, out_dir: str) -> pd.
     About `corpus.max_clients` of the clients are taken by a hash of their id: a fair part of all dates and sources.
     """
     from fedtext.largefedbench.snapshot import read_snapshot, snapshot_directory
+    from fedtext.largefedbench.sources.openreview import coded_label
 
     if corpus.snapshot is None or corpus.config is None:
         raise RunRefusedError(
@@ -62,8 +64,17 @@ def read_private_snapshot(corpus: Corpus, privacy: Privacy, out_dir: str) -> pd.
             code="snapshot-not-told",
             parameter="corpus.snapshot",
         )
+    if corpus.code_columns and corpus.config != "openreview":
+        raise RunRefusedError(
+            f"corpus.code_columns is '{' '.join(corpus.code_columns)}' and corpus.config {corpus.config!r}: reviews of "
+            "the config openreview alone have these parts; leave code_columns out",
+            code="config-without-code-columns",
+            parameter="corpus.code_columns",
+        )
     place = snapshot_directory(corpus.snapshot, out_dir)
     records = read_snapshot(place, corpus.config)
+    if columns := corpus.code_columns:
+        records["label"] = [coded_label(label, columns) for label in nullable(records["label"])]
     records["client_id"] = client_ids(records["client_id"].tolist(), corpus.client_ids, f"snapshot {place}")
     return selected_clients(records, corpus, privacy)
 
