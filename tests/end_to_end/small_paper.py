@@ -10,8 +10,11 @@ from typing import Any
 
 SHORT = {"max_new_tokens": 12}
 KINDS = "class function method module property"
-GENERATORS = {"calm": "bundled:generator", "lively": {"source": "bundled:generator", "temperature": 1.5}}
-OTHERS = ("small", "gpt2", "llama2", "vicuna", "opt", "chatglm3", "flan_t5")
+GENERATORS = {
+    "calm": "bundled:generator",
+    "lively": {"source": "bundled:generator", "prompt": "list", "temperature": 1.5},
+}
+OTHERS = ("small", "gpt2", "llama2", "vicuna", "opt", "chatglm3", "flan_t5", "llama")
 
 SMALL: dict[str, dict[str, Any]] = {
     "models": {
@@ -20,6 +23,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "encoder": "offline",
         "classifier": "offline",
         "judge": "bundled:generator",
+        "features": None,
         "plms": {**GENERATORS, **dict.fromkeys(OTHERS)},
     },
     "corpus": {"source": "docstrings", "max_clients": 90, "public_texts": 60, "public_samples": 80},

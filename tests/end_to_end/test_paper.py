@@ -1,6 +1,6 @@
-"""`kedro run --env paper` to its end, report included: each method and each entry of its comparisons, in small.
+"""`kedro run --env paper` and `--env flexible` to their ends, reports included: each method and entry, in small.
 
-Methods, forms, calibrations and choices are those of conf/paper, and the commands are those that it prints; models and
+Methods, forms, calibrations and choices are those of conf/paper and conf/flexible, whose commands are run; models and
 sizes are small (small_paper.py). Two rounds are the fewest in which an adapter is both trained and trained again.
 """
 
@@ -25,7 +25,7 @@ from tests.paper_commands import printed_commands, without_placeholders
 
 PRINTED = printed_commands()
 ALONE = ["popri", "pe", "pe_sft", "dp_fedavg", "dp_ftrl", "zero_shot", "fusegen"]  # conf/paper needs no more for them
-FAMILIES = ["popri", "wasp", "flexible", "dpprefsyn"]  # files of conf/base/compare
+FAMILIES = {"popri": "paper", "wasp": "paper", "flexible": "flexible", "dpprefsyn": "paper"}  # of conf/base/compare
 # It wants privacy.calibration=exact, which WASP does not: dp_sgd_calm says it, and a name without parameters cannot.
 WITH_ITS_OWN = {"dp_sgd_generation"}
 # What an entry has most of: its own sizes are the paper's, as those of conf/paper are.
@@ -47,21 +47,21 @@ def small(pipeline: str, given: dict[str, str], root: Path, **more: Any) -> dict
     return merged(told, SMALL, OF_PIPELINE.get(pipeline, {}), {"models": masked, "data_root": str(root)}, more)
 
 
-def run(pipeline: str, values: dict[str, Any], root: Path, *options: str) -> None:
+def run(pipeline: str, values: dict[str, Any], root: Path, *options: str, env: str = "paper") -> None:
     RunParameters(values).write(settings := root.with_suffix(".yml"))
-    done = kedro("run", "--env", "paper", "--pipelines", pipeline, "--config", str(settings), *options)
+    done = kedro("run", "--env", env, "--pipelines", pipeline, "--config", str(settings), *options)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-5000:]
 
 
-def configured(values: dict[str, Any], place: Path) -> Path:
-    """A copy of the project's configuration whose paper environment has these values: a comparison hands on few."""
+def configured(values: dict[str, Any], place: Path, env: str) -> Path:
+    """A copy of the project's configuration whose environment has these values: a comparison hands on few."""
     shutil.copytree(ROOT / "conf", place)
     left = dict(values)
-    _lay(place / "paper" / "globals.yml", {"models": left.pop("models")})
-    for file in sorted((place / "paper" / "parameters").glob("*.yml")):
+    _lay(place / env / "globals.yml", {"models": left.pop("models")})
+    for file in sorted((place / env / "parameters").glob("*.yml")):
         groups = yaml.safe_load(file.read_text("utf-8"))
         _lay(file, {group: left.pop(group) for group in groups if group in left})
-    (place / "paper" / "parameters" / "small.yml").write_text(yaml.safe_dump(left), "utf-8")
+    (place / env / "parameters" / "small.yml").write_text(yaml.safe_dump(left), "utf-8")
     for file in sorted(place.glob("*/compare/*.yml")):
         file.write_text(yaml.safe_dump(_shrunk(yaml.safe_load(file.read_text("utf-8")))), "utf-8")
     return place
@@ -110,7 +110,7 @@ def test_a_method_whose_held_out_figures_are_paid_for_ends_in_its_report(tmp_pat
 @pytest.mark.parametrize("index", range(len(PRINTED)), ids=[f"{one.file}-{one.pipeline}" for one in PRINTED])
 def test_a_printed_command_ends_in_its_report(tmp_path: Path, index: int) -> None:
     command, root = PRINTED[index], tmp_path / "paper"
-    run(command.pipeline, small(command.pipeline, command.given, root), root)
+    run(command.pipeline, small(command.pipeline, command.given, root), root, env=command.env)
     assert (root / "08_reporting" / command.pipeline / "report.html").is_file()
 
 
@@ -123,8 +123,8 @@ def test_every_entry_of_a_comparison_is_run_and_compared(tmp_path: Path, family:
     values = small(family, given, root)
     named = entries(family, values["models"])
     place = values.pop("data_root")
-    conf = configured(values, tmp_path / "conf")
+    conf = configured(values, tmp_path / "conf", FAMILIES[family])
     asked = {"data_root": place, "compare": {"algorithms": " ".join(named), "seeds": "1"}}
-    run("compare", asked, root, "--conf-source", str(conf))
+    run("compare", asked, root, "--conf-source", str(conf), env=FAMILIES[family])
     found = json.loads((root / "08_reporting" / "compare" / "comparison.json").read_text())
     assert set(found["entries"]) == set(named)

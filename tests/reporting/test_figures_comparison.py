@@ -109,6 +109,26 @@ def test_entries_of_one_model_have_lines_of_their_own() -> None:
     assert "differ in privacy.epsilon" in figures.epsilon_sweep(found).layout.meta
 
 
+def test_shares_of_strong_silos_have_a_panel_for_each_measure() -> None:
+    def strong(share: float, level: float, **flexible: Any) -> dict[str, Any]:
+        own = entry("flexible", level, silos={"groups": None, "strong": share}, partition={"method": "iid"}, **flexible)
+        own["measures"]["mauve"] = {"mean": level / 2, "low": level / 2, "high": level / 2, "runs": 2}
+        return own
+
+    found = comparison(
+        flexible_strong_1=strong(0.01, 0.1),
+        flexible_strong_10=strong(0.1, 0.2),
+        flexible_strong_1_no_dp=strong(0.01, 0.3, flexible={"noise": False}),
+        flexible_strong_10_no_dp=strong(0.1, 0.4, flexible={"noise": False}),
+    )
+    found["measures"].append("mauve")
+    found["entries"]["flexible_strong_10_no_dp"]["measures"]["mauve"] = None  # too few texts
+    lines = figures.strong_sweep(found).data
+    assert [line.name for line in lines] == ["flexible_strong_1", "flexible_strong_1_no_dp"] * 2
+    assert [list(line.y) for line in lines] == [[10.0, 20.0], [30.0, 40.0], [0.05, 0.1], [0.15]]
+    assert "differ in silos.strong" in figures.strong_sweep(comparison(popri=entry("popri", 0.1))).layout.meta
+
+
 def test_pairs_of_models_stand_in_a_square_with_single_ones_on_its_diagonal() -> None:
     found = comparison(
         wasp=entry("wasp", 0.3),

@@ -13,10 +13,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedtext.evaluation.intervals import mean_interval
 from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
-from fedtext.evaluation.measures.measure import Distance
+from fedtext.evaluation.measures.known import measure
+from fedtext.evaluation.measures.measure import Distance, Measure
 from fedtext.params import conditions as known
 from fedtext.reporting.comparison import main_measure
-from fedtext.reporting.figure_style import CONTROL, MUTED, PRIVATE, SYNTHETIC, WARNING, note, plain_text, styled
+from fedtext.reporting.figure_style import (
+    CONTROL,
+    MUTED,
+    PRIVATE,
+    SYNTHETIC,
+    WARNING,
+    empty_figure,
+    note,
+    plain_text,
+    styled,
+)
 from fedtext.reporting.figures import whole_step
 from fedtext.reporting.figures_pca import HELD_OUT
 
@@ -99,6 +110,16 @@ def records_sweep(comparison: Mapping[str, Any]) -> Figure:
     title, reason = "WASP, Figure 5: accuracy by private records", "differ in the partition alone."
     figure = _sweep(comparison, title, "units that are trained on", _number_of_units, reason)
     return figure.update_xaxes(type="log") if figure.data else figure
+
+
+def strong_sweep(comparison: Mapping[str, Any]) -> Figure:
+    """Draw flexible participation's Figure 2: each compared measure by the share of silos that train.
+
+    The paper's measures are MAUVE (Yelp) and F1 of entities (PubMed): `claims.measures=mauve entity_f1`.
+    """
+    title, reason = "Flexible participation, Figure 2: by share of strong silos", "differ in silos.strong alone."
+    asked = [measure(name) for name in comparison["measures"]]
+    return _sweep(comparison, title, "share of strong silos", _setting(("silos", "strong")), reason, asked)
 
 
 def pairs_of_models(comparison: Mapping[str, Any]) -> Figure:
@@ -188,38 +209,41 @@ def _wrapped(words: str) -> str:
     return "<br>".join(plain_text(line) for line in wrap(words, width=16, break_long_words=False))
 
 
-def empty_figure(title: str, reason: str) -> Figure:
-    """Return an empty figure with the reason as text; `layout.meta` holds it too."""
-    from plotly.graph_objects import Figure
+def _sweep(
+    comparison: Mapping[str, Any],
+    title: str,
+    axis: str,
+    place: Place,
+    reason: str,
+    measures: Sequence[Measure] | None = None,
+) -> Figure:
+    """Draw measures of the entries with a value on the axis, a line for those that differ in nothing else.
 
-    figure = styled(Figure(), title, height=160)
-    figure.update_layout(meta=f"left out: {reason}")
-    figure.add_annotation(text=plain_text(f"Left out: {reason}"), showarrow=False, x=0, xref="paper", xanchor="left")
-    return figure
+    Each measure has a panel; by default the main one alone.
+    """
+    from plotly.subplots import make_subplots
 
-
-def _sweep(comparison: Mapping[str, Any], title: str, axis: str, place: Place, reason: str) -> Figure:
-    """Draw the main measure of the entries with a value on the axis, a line for those that differ in nothing else."""
-    from plotly.graph_objects import Figure
-
-    figure, lead = Figure(), main_measure(comparison)
+    shown = [main_measure(comparison)] if measures is None else measures
     lines: dict[str, dict[str, Point]] = {}
     for name, entry in comparison["entries"].items():
         if (point := place(entry)) is not None:
             lines.setdefault(json.dumps([entry["algorithm"], point.others], sort_keys=True), {})[name] = point
     drawn = [line for line in lines.values() if len({point.x for point in line.values()}) > 1]
-    for colour, line in zip(COLOURS * 9, drawn, strict=False):
-        names = sorted(line, key=lambda name: line[name].x)
-        found = [comparison["entries"][name]["measures"][lead.name] for name in names]
-        figure.add_scatter(
-            x=[line[name].x for name in names], y=[lead.unit.scale * each["mean"] for each in found],
-            name=plain_text(_line_name(line, comparison)), error_y=_whiskers(found, lead.unit.scale),
-            line={"color": colour}, mode="lines+markers",
-        )  # fmt: skip
-    if not figure.data:
+    if not drawn:
         return empty_figure(title, f"no two entries of one algorithm {reason}")
+    figure = make_subplots(rows=1, cols=len(shown))
+    for column, each in enumerate(shown, start=1):
+        for colour, line in zip(COLOURS * 9, drawn, strict=False):
+            taken = {name: own for name in line if (own := comparison["entries"][name]["measures"][each.name])}
+            names = sorted(taken, key=lambda name: line[name].x)
+            figure.add_scatter(
+                x=[line[name].x for name in names], y=[each.unit.scale * taken[name]["mean"] for name in names],
+                name=plain_text(_line_name(line, comparison)), mode="lines+markers", line={"color": colour},
+                error_y=_whiskers([taken[name] for name in names], each.unit.scale),
+                legendgroup=min(line), showlegend=column == 1, row=1, col=column,
+            )  # fmt: skip
+        figure.update_yaxes(title_text=f"{each.title}{each.axis}", col=column)
     figure.update_xaxes(title_text=axis)
-    figure.update_yaxes(title_text=f"{lead.title}{lead.axis}")
     return styled(figure, title, legend=True)
 
 

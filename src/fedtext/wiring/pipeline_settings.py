@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from pydantic import ValidationError
 
 from fedtext.evaluation.measures.known import set_measures
+from fedtext.evaluation.measures.mauve import MAUVE
 from fedtext.evaluation.tasks.known import TASKS
 from fedtext.evaluation.tasks.task import DownstreamTask
+from fedtext.params import words
 from fedtext.params.conditions import PUBLIC_CONTROL, UNTUNED_CONTROL
 from fedtext.params.corpus import Corpus, is_described
 from fedtext.params.described import Described
@@ -225,6 +227,12 @@ class Settings:
             group = group[name]
         return task.parameters.model_validate(group)
 
+    @property
+    def has_mauve_of_features(self) -> bool:
+        """Whether MAUVE is measured by the features of a language model (`models.features`)."""
+        measured = self.group("evaluation").get("measures") or ""
+        return self._source("features") is not None and MAUVE.name in cast("tuple[str, ...]", words(measured))
+
     def validate_measures(self) -> None:
         """Check, before any work, that the declared measures can be taken.
 
@@ -270,4 +278,4 @@ class Settings:
     def _source(self, role: str) -> Any:
         """Return the source of a role of `models`: the command line's, else the configuration's."""
         given: Any = (self.loader.runtime_params or {}).get("models") or {}
-        return given.get(role) or self.loader["globals"]["models"][role]
+        return given.get(role) or self.loader["globals"]["models"].get(role)

@@ -108,7 +108,7 @@ def tabulate_costs(*timed: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
 
 
 def draw_figures(comparison: dict[str, Any], *results: dict[str, Any]) -> tuple[Figure, ...]:
-    """Draw POPri's figures 1, 2, 3, 4 (curves), 6 and 8, and WASP's: sweeps, pairs of models, curves of each."""
+    """Draw POPri's figures 1, 2, 3, 4 (curves), 6 and 8, WASP's sweeps, pairs and curves, and the strong silos'."""
     maps = {result["entry"]: result[SETS_MAP] for result in results if result[SETS_MAP]}
     return (
         figures.accuracy_by_entry(comparison),
@@ -123,6 +123,7 @@ def draw_figures(comparison: dict[str, Any], *results: dict[str, Any]) -> tuple[
         figures.records_sweep(comparison),
         figures.pairs_of_models(comparison),
         figures.models_by_round(comparison),
+        figures.strong_sweep(comparison),
     )
 
 

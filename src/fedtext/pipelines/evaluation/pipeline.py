@@ -111,7 +111,7 @@ def _of_texts(algorithm: Algorithm, settings: Settings) -> Pipeline:
     if form.dp:
         return Pipeline([*scored, *private_evaluation.of_texts(algorithm, form, compared, judged, scores)])
     scored += [downstream.compared(task, place, own, made.downstream(task.name)) for task, own in scores.items()]
-    return Pipeline([*scored, _comparison(algorithm, compared, form), *_distances(algorithm)])
+    return Pipeline([*scored, _comparison(algorithm, compared, form), *_distances(algorithm, settings)])
 
 
 def _of_model(algorithm: Algorithm, settings: Settings) -> Pipeline:
@@ -206,7 +206,7 @@ def _draws(form: EvaluationVariant) -> dict[str, str]:
     return {"private_draws": DRAWS} if form.has_exact_private_control else {}
 
 
-def _distances(algorithm: Algorithm) -> list[Node]:
+def _distances(algorithm: Algorithm, settings: Settings) -> list[Node]:
     made, place = algorithm.outputs, _place(algorithm)
     sets = {"synthetic_embeddings": made.synthetic_embeddings, "public_embeddings": "public_embeddings"}
     held = {"private_test_embeddings": "private_test_embeddings"}
@@ -240,7 +240,9 @@ def _distances(algorithm: Algorithm) -> list[Node]:
                 tags=Tag.HELD_OUT,
             )
         )
-    measure = place.node(
-        conditions.measure_distances, measured, made.distances, name="measure_distances", tags=Tag.HELD_OUT
-    )
-    return [measure, *drawn]
+    function: Callable[..., Any] = conditions.measure_distances
+    name = "measure_distances"
+    if settings.has_mauve_of_features:
+        function, name = conditions.measure_distances_and_mauve, "measure_distances_and_mauve"
+        measured |= {**who, "synthetic": made.synthetic, "public_samples": "public_samples", "features": "features"}
+    return [place.node(function, measured, made.distances, name=name, tags=Tag.HELD_OUT), *drawn]

@@ -17,9 +17,9 @@ from fedtext.corpora.preferences import existing_pairs, read_public_pairs
 from fedtext.corpora.public import public_prompts
 from fedtext.corpora.published.loader import existing_published
 from fedtext.corpora.table import existing_table, read_public_table, validate_header
-from fedtext.params import words
 from fedtext.params.corpus import Corpus
 from fedtext.params.privacy import Privacy
+from fedtext.params.task import as_labels
 from fedtext.system.errors import InputError
 from fedtext.wiring.readers import OF_OWN_TEXT, Reader, readers
 
@@ -51,7 +51,7 @@ def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None
     if found & {*OF_OWN_TEXT, Reader.DOCSTRINGS}:
         for group in sorted(name.removeprefix("params:") for name in pipeline.inputs() if name.startswith("params:")):
             declared = parameters.get(group)
-            labels = words(declared.get("labels") or ()) if isinstance(declared, Mapping) else ()
+            labels = as_labels(declared.get("labels") or ()) if isinstance(declared, Mapping) else ()
             check_classes(corpus, cast(Sequence[str], labels), f"{group}.labels")
 
 

@@ -25,6 +25,7 @@ from fedtext.evaluation.contamination import copy_masks, summary
 from fedtext.evaluation.distribution import HeldOut, fit_pca, median_distance_to_medoid
 from fedtext.evaluation.measures.distances import compared, distance_document, floors
 from fedtext.evaluation.measures.known import measured_sets, measures_of_kind
+from fedtext.evaluation.measures.mauve import MAUVE, features_of, mauve_of
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.evaluation.measures.next_token_accuracy import CROSS_ENTROPY, ranks_of
 from fedtext.evaluation.paired import compare_scored, ordered_conditions
@@ -36,6 +37,7 @@ from fedtext.generation.few_shot import draw_prompts, first_nonempty, sampled_te
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models.generator import Generator
 from fedtext.models.language_model import LanguageModel
+from fedtext.params.conditions import PUBLIC_CONTROL, SYNTHETIC
 from fedtext.params.corpus import Chunking, Partition
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.generation import prompts_for
@@ -209,6 +211,41 @@ def measure_distances(
         "held_out_texts": len(private_test_embeddings),
         "held_out_distance": median_distance_to_medoid(private_test_embeddings),
     }
+
+
+def measure_distances_and_mauve(
+    private_test_embeddings: np.ndarray,
+    synthetic_embeddings: np.ndarray,
+    public_embeddings: np.ndarray,
+    evaluation: Evaluation,
+    private_test_sample: pd.DataFrame,
+    synthetic: pd.DataFrame,
+    public_samples: pd.DataFrame,
+    features: LanguageModel,
+    round_embeddings: dict[str, np.ndarray] | None = None,
+    rounds: Rounds | None = None,
+) -> dict[str, Any]:
+    """Measure the same, with MAUVE of the final and the public texts by the features of a language model."""
+    others = tuple(name for name in evaluation.measures if name != MAUVE.name)
+    found = measure_distances(
+        private_test_embeddings,
+        synthetic_embeddings,
+        public_embeddings,
+        evaluation.model_copy(update={"measures": others}),
+        round_embeddings,
+        rounds,
+    )
+    texts = {SYNTHETIC.name: synthetic["text"], PUBLIC_CONTROL.name: public_samples["text"]}
+    rows = {name: features_of(features, own.tolist()) for name, own in texts.items()}
+    held_out = HeldOut.of(
+        features_of(features, private_test_sample["text"].tolist()),
+        smallest_set=min(map(len, rows.values())),
+        seed=evaluation.seed,
+    )
+    for name, own in rows.items():
+        found["sets"][name][MAUVE.name] = mauve_of(held_out, own)
+    found["floors"] |= {name: floor._asdict() for name, floor in floors(held_out, [MAUVE]).items()}
+    return {**found, "features": features.source}
 
 
 def measure_texts(evaluation: Evaluation, **sets: pd.DataFrame) -> dict[str, Any]:
