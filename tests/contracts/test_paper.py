@@ -21,7 +21,11 @@ PICKLED = {
 }
 SOURCE = re.compile(r"(?<![\w:/@.])(?P<endpoint>endpoint:)?(?P<id>[\w.-]+/[\w.-]+)")
 # Whose models conf/paper/globals.yml has: generator, encoder and masked model of POPri, the rest of WASP.
-OWN = {"generator": ["pe"], "encoder": ["pe"], "classifier": ["wasp", "dp_sgd_generation", "pe"], "masked": ["pe"]}
+OF_POPRI = ["popri", "pe", "dp_ftrl"]  # files whose printed commands are its, or one of its baselines'
+OWN = {
+    **dict.fromkeys(("generator", "encoder", "masked"), OF_POPRI),
+    "classifier": [*OF_POPRI, "wasp", "dp_sgd_generation"],
+}
 
 
 def sources(told: Any) -> list[str]:

@@ -26,7 +26,14 @@ SMALL: dict[str, dict[str, Any]] = {
         "features": None,
         "plms": {**GENERATORS, **dict.fromkeys(OTHERS)},
     },
-    "corpus": {"source": "docstrings", "max_clients": 90, "public_texts": 60, "public_samples": 80},
+    "corpus": {
+        "source": "docstrings",
+        "max_clients": 90,
+        "public_texts": 60,
+        "public_samples": 80,
+        **dict.fromkeys(("config", "snapshot", "description")),
+    },
+    "generation": {"prompt": "list"},
     "partition": {"validation_share": 0.2, "test_share": 0.25},
     "privacy": {"noise_seed": 7},
     "evaluation": {

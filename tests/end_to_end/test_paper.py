@@ -19,7 +19,7 @@ from fedtext.pipelines.compare.children import merged
 from fedtext.wiring.entries_of_models import made_of_models
 from fedtext.wiring.own_run import RunParameters
 from tests.end_to_end.conftest import ROOT, kedro
-from tests.end_to_end.small_paper import OF_PIPELINE, SMALL
+from tests.end_to_end.small_paper import KINDS, OF_KINDS, OF_PIPELINE, SMALL
 from tests.masked_model import save_masked_model
 from tests.paper_commands import printed_commands, without_placeholders
 
@@ -30,7 +30,16 @@ FAMILIES = {"popri": "paper", "wasp": "paper", "flexible": "flexible", "dpprefsy
 WITH_ITS_OWN = {"dp_sgd_generation"}
 # What an entry has most of: its own sizes are the paper's, as those of conf/paper are.
 MOST: dict[str, float] = {
-    **{"rounds": 2, "local_steps": 2, "batch_size": 4, "population": 20, "clients_per_round": 20},
+    **{
+        "rounds": 2,
+        "separation": 2,
+        "restart": 2,
+        "max_clients": 90,
+        "local_steps": 2,
+        "batch_size": 4,
+        "population": 20,
+        "clients_per_round": 20,
+    },
     **{"synthetic_texts": 12, "texts": 40, "validation_share": 0.2},
 }
 
@@ -44,7 +53,9 @@ def small(pipeline: str, given: dict[str, str], root: Path, **more: Any) -> dict
             nested = {part: nested}
         told = merged(told, nested)
     masked = {"masked": save_masked_model(root.with_name("masked"), positions=160)}
-    return merged(told, SMALL, OF_PIPELINE.get(pipeline, {}), {"models": masked, "data_root": str(root)}, more)
+    classes = {name.removesuffix(".labels"): {"labels": KINDS} for name in given if name.endswith(".labels")}
+    own = merged(OF_KINDS if classes else {}, classes, OF_PIPELINE.get(pipeline, {}))
+    return merged(told, SMALL, own, {"models": masked, "data_root": str(root)}, more)
 
 
 def run(pipeline: str, values: dict[str, Any], root: Path, *options: str, env: str = "paper") -> None:
@@ -78,6 +89,12 @@ def _lay(file: Path, values: dict[str, Any]) -> None:
     file.write_text(yaml.safe_dump(merged(yaml.safe_load(file.read_text("utf-8")), values)), "utf-8")
 
 
+# Of participation.yml, whose entries differ in numbers alone: one an algorithm and figure.
+ASKED = [
+    f"{name}_{which}" for name in ("popri", "pe", "dp_fedavg", "dp_ftrl") for which in ("asked_1000", "eps7_of_17000")
+]
+
+
 def entries(family: str, models: dict[str, Any]) -> list[str]:
     """Names of all entries of a comparison, and the algorithms that its claims name without parameters."""
     file = yaml.safe_load((ROOT / "conf" / "base" / "compare" / f"{family}.yml").read_text("utf-8"))
@@ -85,7 +102,7 @@ def entries(family: str, models: dict[str, Any]) -> list[str]:
     named = {name: Entry.model_validate(entry) for name, entry in made["entries"].items()}
     claimed = {claim[side] for claim in made["claims"].values() for side in ("better", "worse")}
     alone = claimed & {entry.algorithm for entry in named.values()} - WITH_ITS_OWN
-    return [*sorted(alone), *named]
+    return [*sorted(alone), *named, *(ASKED if family == "popri" else ())]
 
 
 @pytest.mark.slow

@@ -109,6 +109,44 @@ def test_entries_of_one_model_have_lines_of_their_own() -> None:
     assert "differ in privacy.epsilon" in figures.epsilon_sweep(found).layout.meta
 
 
+def test_levels_of_cdpo_have_a_line_a_rejected_rank() -> None:
+    def cdpo(level: float, smoothing: float, **popri: Any) -> dict[str, Any]:
+        return entry("popri", level, popri={**popri, "preference": {"loss": "cdpo", "label_smoothing": smoothing}})
+
+    found = comparison(
+        popri=entry("popri", 0.1),
+        cdpo=cdpo(0.2, 0.1),
+        ipo=entry("popri", 0.9, popri={"preference": {"loss": "ipo"}}),
+        rank_3=entry("popri", 0.3, popri={"rejected_rank": 3}),
+        rank_3_cdpo_01=cdpo(0.4, 0.1, rejected_rank=3),
+        rank_3_cdpo_02=cdpo(0.5, 0.2, rejected_rank=3),
+    )
+    lines = figures.smoothing_sweep(found).data
+    assert [(line.name, list(line.x)) for line in lines] == [("popri", [0.0, 0.1]), ("rank_3", [0.0, 0.1, 0.2])]
+
+
+def test_clients_asked_and_clients_in_all_are_placed_with_what_follows_from_them_left_out() -> None:
+    def of(algorithm: str, level: float, most: int, asked: int | None, noise: float, **more: Any) -> dict[str, Any]:
+        drawn = {} if asked is None else {"sampling": "poisson", "clients_per_round": asked}
+        own = entry(
+            algorithm, level, corpus={"max_clients": most}, privacy={**drawn, "noise_multiplier": noise}, **more
+        )
+        return {**own, "units": most}
+
+    found = comparison(
+        popri_all=of("popri", 0.1, 1000, None, 3.0),
+        popri_some=of("popri", 0.2, 1000, 100, 0.8),
+        popri_of_9000=of("popri", 0.3, 9000, 1000, 0.7),
+        dp_ftrl_all=of("dp_ftrl", 0.1, 1000, None, 3.0, dp_ftrl={"separation": 1, "restart": 1}),
+        dp_ftrl_some=of("dp_ftrl", 0.2, 1000, None, 6.7, dp_ftrl={"separation": 10, "restart": 10}),
+        dp_ftrl_of_9000=of("dp_ftrl", 0.2, 9000, None, 9.0, dp_ftrl={"separation": 9, "restart": 9}),
+    )
+    asked = {line.name: list(line.x) for line in figures.participation(found).data}
+    assert sorted(asked.values()) == [[100, 1000], [100, 1000]]
+    in_all = {line.name: list(line.x) for line in figures.total_clients(found).data}
+    assert sorted(in_all.values()) == [[1000, 9000], [1000, 9000]]
+
+
 def test_shares_of_strong_silos_have_a_panel_for_each_measure() -> None:
     def strong(share: float, level: float, **flexible: Any) -> dict[str, Any]:
         own = entry("flexible", level, silos={"groups": None, "strong": share}, partition={"method": "iid"}, **flexible)
@@ -158,8 +196,9 @@ def test_curves_are_means_over_seeds_by_round() -> None:
     fid, distance = figures.rounds(found).data
     assert list(fid.y) == pytest.approx([0.41, 0.2])
     assert (fid.name, distance.showlegend) == ("popri", False)
-    (rank,) = figures.rejected_rank(found).data
-    assert rank.name == "rank_7"
+    found["entries"]["rank_7"]["curves"] |= {"fid_chosen": [[0.2, None]], "fid_rejected": [[0.5, None]]}
+    chosen, rejected, rank = figures.rejected_rank(found).data
+    assert [list(chosen.y), list(rejected.y), rank.name] == [[0.2], [0.5], "rank_7"]
     assert not figures.scoring(found).data
     assert "different sizes" in figures.rounds({**found, "fid_sizes": [80, 256]}).layout.meta
 

@@ -208,11 +208,15 @@ class ClassifierTraining(Parameters):
 class Classification(TaskParameters):
     """Classification: a classifier is trained on the texts and evaluated on held-out text.
 
+    `untrained` is what epsilon = 0 answers: the class whose `names` is nearest to a text, or the `largest_class` of the
+    held-out texts for all of them, which no budget covers.
+
     `measured`: null: if `task.labels` names classes and figures of held-out text may be exact; true: also as a noisy
     release, where `clip_norm` is the clipping norm of a test client's contribution, in texts.
     """
 
     measured: bool | None
+    untrained: Literal["names", "largest_class"]
     clip_norm: float = Field(gt=0)
     training: ClassifierTraining
     seed: Seed
@@ -225,3 +229,12 @@ class Classification(TaskParameters):
         """Raise ValueError if it is requested and there are no classes; it has a noisy release, `dp` or not."""
         if self.measured:
             task.validate_classes("classification.measured=true")
+        if self.untrained == "largest_class" and dp:
+            raise InputError(
+                "classification.untrained is largest_class, and this run releases figures of held-out text with noise: "
+                "which class is the largest would be one more release, so set it to names, or measure without "
+                "protection (evaluation.dp=false)",
+                code="largest-class-has-no-release",
+                parameter="classification.untrained",
+                value="largest_class",
+            )

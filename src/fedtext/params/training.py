@@ -115,6 +115,8 @@ class DpSgd(Parameters):
 class PreferenceTraining(Parameters):
     """DPO, IPO or cDPO on (prompt, chosen, rejected); the reference is always the public checkpoint.
 
+    The rate falls by a cosine from `learning_rate` to `final_rate` within a training.
+
     `label_smoothing` is cDPO's: the assumed share of mislabelled pairs. `chosen_nll_weight` adds that much of the
     chosen texts' mean negative log-likelihood per token. `activation_checkpointing` trades time for memory.
 
@@ -130,6 +132,7 @@ class PreferenceTraining(Parameters):
     epochs: float = Field(gt=0)
     batch_size: int = Field(ge=1)
     learning_rate: LearningRate
+    final_rate: float = Field(ge=0)
     activation_checkpointing: bool
     gpus: int = Field(ge=1)
     pairs_at_once: int | None = Field(ge=1)
@@ -151,6 +154,18 @@ class PreferenceTraining(Parameters):
                 code="batch-does-not-fit-gpus",
                 parameter="preference.gpus",
                 value=self.gpus,
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _rate_falls(self) -> Self:
+        if self.final_rate > self.learning_rate:
+            raise InputError(
+                f"preference.final_rate is {self.final_rate:g}, above preference.learning_rate {self.learning_rate:g}: "
+                "the rate falls to it, so name a smaller one; 0 is the plain cosine",
+                code="final-rate-above-rate",
+                parameter="preference.final_rate",
+                value=self.final_rate,
             )
         return self
 

@@ -1,4 +1,4 @@
-"""Figures 1, 2, 3, 4, 6 and 8 of POPri, and 1 and 3 to 8 of WASP: means over seeds, with 95% t intervals.
+"""Figures 1 to 4 and 6 to 8 of POPri, and 1 and 3 to 8 of WASP: means over seeds, with 95% t intervals.
 
 A figure shows the entries that vary its parameter; without such entries it is empty and gives the reason.
 """
@@ -12,7 +12,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedtext.evaluation.intervals import mean_interval
-from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
+from fedtext.evaluation.measures.distances import FID, FID_CHOSEN, FID_REJECTED, MEDIAN_DISTANCE
 from fedtext.evaluation.measures.known import measure
 from fedtext.evaluation.measures.measure import Distance, Measure
 from fedtext.params import conditions as known
@@ -84,7 +84,14 @@ def accuracy_by_entry(comparison: Mapping[str, Any]) -> Figure:
 def participation(comparison: Mapping[str, Any]) -> Figure:
     """Draw Figure 3: accuracy by the number of clients sampled a round, a line an algorithm."""
     title, reason = "Figure 3: accuracy by clients asked a round", "differ in privacy.clients_per_round alone."
-    return _sweep(comparison, title, "clients asked a round", _setting(CLIENTS, "units", "sampling"), reason)
+    return _sweep(comparison, title, "clients asked a round", _clients_asked, reason)
+
+
+def total_clients(comparison: Mapping[str, Any]) -> Figure:
+    """Draw v1's Figure 7, right: accuracy by the number of clients in all, where as many are asked a round."""
+    title, reason = "v1, Figure 7: accuracy by clients in all", "differ in corpus.max_clients alone."
+    figure = _sweep(comparison, title, "clients in all", _clients_in_all, reason)
+    return figure.update_xaxes(type="log") if figure.data else figure
 
 
 def epsilon_sweep(comparison: Mapping[str, Any]) -> Figure:
@@ -171,9 +178,16 @@ def scoring(comparison: Mapping[str, Any]) -> Figure:
 
 
 def rejected_rank(comparison: Mapping[str, Any]) -> Figure:
-    """Draw Figure 8: FID by round for each rejected rank, of all candidates (the paper splits chosen and rejected)."""
-    figure = _curves(comparison, _varying(comparison, RANK), (FID,), "Figure 8: FID by round for each rejected rank")
-    return note(figure, "FID of all candidates; the paper shows the chosen and the rejected ones apart.")
+    """Draw Figure 8: FID by round of chosen and of rejected texts, for each rejected rank, and of all candidates."""
+    title, shown = "Figure 8: FID by round for each rejected rank", (FID_CHOSEN, FID_REJECTED, FID)
+    figure = _curves(comparison, _varying(comparison, RANK), shown, title)
+    return note(figure, "Chosen and rejected texts are compared at a size of their own: not with all candidates.")
+
+
+def smoothing_sweep(comparison: Mapping[str, Any]) -> Figure:
+    """Draw Figure 7: accuracy by cDPO's level of conservativeness, a line a rejected rank; DPO is at 0."""
+    title, reason = "Figure 7: accuracy by label smoothing", "differ in label smoothing alone."
+    return _sweep(comparison, title, "label smoothing of cDPO", _smoothing, reason)
 
 
 def sets_panels(maps: Mapping[str, Mapping[str, Any]]) -> Figure:
@@ -272,6 +286,43 @@ def _setting(path: tuple[str, str], plain: str = "", *companions: str, most: flo
     return place
 
 
+def _smoothing(entry: Mapping[str, Any]) -> Point | None:
+    """Place an entry of POPri by its preference loss; DPO assumes that no pair is mislabelled."""
+    own: Mapping[str, Any] = entry["params"].get("popri", {})
+    preference = own.get("preference", {})
+    if entry["algorithm"] != "popri" or preference.get("loss", "dpo") not in ("dpo", "cdpo"):
+        return None
+    rest = {name: value for name, value in preference.items() if name not in ("loss", "label_smoothing")}
+    others = {**entry["params"], "popri": {**own, "preference": rest} if rest else _without(own, "preference")}
+    return Point(preference.get("label_smoothing", 0.0), {name: value for name, value in others.items() if value})
+
+
+def _without(values: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key != name}
+
+
+def _clients_asked(entry: Mapping[str, Any]) -> Point | None:
+    """Place an entry by the clients that it asks a round; DP-FTRL's turns ask all divided by their number."""
+    placed = _setting(CLIENTS, "units", "sampling")(entry)
+    turns = entry["params"].get("dp_ftrl", {}).get("separation")
+    if placed is None or turns is None:
+        return placed
+    own = {name: value for name, value in placed.others["dp_ftrl"].items() if name not in ("separation", "restart")}
+    rest = {**placed.others, "dp_ftrl": own}
+    return Point(round(placed.x / turns), {name: value for name, value in rest.items() if value})
+
+
+def _clients_in_all(entry: Mapping[str, Any]) -> Point | None:
+    """Place an entry by the clients that it is limited to; it is compared at as many asked a round."""
+    most = entry["params"].get("corpus", {}).get("max_clients")
+    if most is None:
+        return None
+    privacy, turns = entry["params"].get("privacy", {}), entry["params"].get("dp_ftrl", {}).get("separation", 1)
+    told = {name: value for name, value in privacy.items() if name not in (CLIENTS[1], "sampling", "noise_multiplier")}
+    rest = {name: value for name, value in entry["params"].items() if name not in ("corpus", "dp_ftrl", "privacy")}
+    return Point(most, {**rest, **told, "asked": round((privacy.get(CLIENTS[1]) or most) / turns)})
+
+
 def _models(entry: Mapping[str, Any]) -> list[str]:
     """Return the names of the models that an entry itself names."""
     return sorted(n for n, source in entry["params"].get("models", {}).get("plms", {}).items() if source is not None)
@@ -314,7 +365,8 @@ def _curves(
     for column, distance in enumerate(distances, start=1):
         for colour, name in zip(COLOURS * 9, drawn, strict=False):
             by_round = [
-                [v for v in row if v is not None] for row in zip(*entries[name]["curves"][distance.name], strict=False)
+                [v for v in row if v is not None]
+                for row in zip(*entries[name]["curves"].get(distance.name, ()), strict=False)
             ]
             found = [mean_interval(values)._asdict() for values in by_round if values]
             figure.add_scatter(

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from fedtext.evaluation.distribution import Bias, HeldOut
+from fedtext.evaluation.measures import mauve
 from fedtext.evaluation.measures.distances import FID, compared, floors
 from fedtext.evaluation.measures.known import measure, set_measures
 from fedtext.evaluation.measures.mauve import FEWEST, MAUVE, PACKAGE, features_of, mauve_floor, mauve_of
@@ -128,10 +129,7 @@ def test_features_are_the_last_token_s_state_whatever_stands_beside_a_text() -> 
 
 
 def test_mauve_by_a_language_model_s_features_replaces_that_by_the_encoder_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "fedtext.pipelines.evaluation.nodes.conditions.mauve_of", lambda held_out, rows: rows.shape[1] / 1000
-    )
-    monkeypatch.setattr("fedtext.pipelines.evaluation.nodes.conditions.floors", lambda held_out, measures: {})
+    monkeypatch.setattr(mauve, "mauve_of", lambda held_out, rows: rows.shape[1] / 1000)
     texts = pd.DataFrame({"text": [f"Return line {i}." for i in range(12)]})
     embeddings = cloud(12, 1)
     found = measure_distances_and_mauve(

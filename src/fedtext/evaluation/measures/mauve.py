@@ -12,8 +12,8 @@ some samples of 64 texts, and 1 in all samples of 100. Two samples of one distri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Float32
@@ -54,6 +54,23 @@ def features_of(model: LanguageModel, texts: Sequence[str]) -> Float32[np.ndarra
             out = loaded(input_ids=ids.to(loaded.device), attention_mask=mask.long(), output_hidden_states=True)
             found.append(out.hidden_states[-1][torch.arange(len(batch)), length - 1].float().cpu().numpy())
     return np.concatenate(found) if found else np.zeros((0, loaded.config.hidden_size), dtype=np.float32)
+
+
+def with_mauve(
+    document: Mapping[str, Any],
+    model: LanguageModel,
+    sets: Mapping[str, Sequence[str]],
+    held_out: Sequence[str],
+    *,
+    seed: int,
+) -> dict[str, Any]:
+    """Return the document of distances with MAUVE of `sets`, by their names, from a language model's features."""
+    rows = {name: features_of(model, [*texts]) for name, texts in sets.items()}
+    reference = HeldOut.of(features_of(model, [*held_out]), smallest_set=min(map(len, rows.values())), seed=seed)
+    taken = {name: {**document["sets"][name], MAUVE.name: mauve_of(reference, own)} for name, own in rows.items()}
+    floor = mauve_floor(reference)
+    floors = {**document["floors"], **({} if floor is None else {MAUVE.name: floor._asdict()})}
+    return {**document, "sets": taken, "floors": floors, "features": model.source}
 
 
 def mauve_of(held_out: HeldOut, texts: Float[np.ndarray, "text dim"]) -> float | None:

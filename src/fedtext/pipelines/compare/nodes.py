@@ -124,6 +124,8 @@ def draw_figures(comparison: dict[str, Any], *results: dict[str, Any]) -> tuple[
         figures.pairs_of_models(comparison),
         figures.models_by_round(comparison),
         figures.strong_sweep(comparison),
+        figures.smoothing_sweep(comparison),
+        figures.total_clients(comparison),
     )
 
 

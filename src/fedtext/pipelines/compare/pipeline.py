@@ -29,7 +29,7 @@ from fedtext.wiring.unrolling import Namespace
 SETS = nodes.SETS_MAP
 FIGURES = (
     *("figure1", "figure2", "figure3", "figure4", "figure6", "figure8"),
-    *("epsilon", "models", "votes", "records", "pairs", "models_by_round", "strong"),
+    *("epsilon", "models", "votes", "records", "pairs", "models_by_round", "strong", "figure7", "clients"),
 )
 PLANNED_FROM = {"compare": Compare, "privacy": Privacy, "largefedbench": LargeFedBench}
 COMPARE = Namespace("compare")

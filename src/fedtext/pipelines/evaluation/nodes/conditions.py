@@ -23,9 +23,9 @@ from plotly.graph_objects import Figure
 from fedtext.corpora.records import spread_samples
 from fedtext.evaluation.contamination import copy_masks, summary
 from fedtext.evaluation.distribution import HeldOut, fit_pca, median_distance_to_medoid
-from fedtext.evaluation.measures.distances import compared, distance_document, floors
+from fedtext.evaluation.measures.distances import compared, distance_document, floors, pair_distances
 from fedtext.evaluation.measures.known import measured_sets, measures_of_kind
-from fedtext.evaluation.measures.mauve import MAUVE, features_of, mauve_of
+from fedtext.evaluation.measures.mauve import MAUVE, with_mauve
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.evaluation.measures.next_token_accuracy import CROSS_ENTROPY, ranks_of
 from fedtext.evaluation.paired import compare_scored, ordered_conditions
@@ -71,6 +71,7 @@ def generate_untuned_texts(
         form=prompt_form(evaluation.untuned.sampler),
         rng=stream(evaluation.seed, "prompts", "untuned"),
         examples=evaluation.untuned.sampler.examples,
+        shots=evaluation.untuned.sampler.shots,
     )
     texts = sampled_texts(
         generator,
@@ -203,6 +204,7 @@ def measure_distances(
         synthetic=synthetic_embeddings,
         public=public_embeddings,
         candidates=candidates,
+        of_pairs=pair_distances(private_test_embeddings, candidates, seed=evaluation.seed),
     )
     return {
         **found,
@@ -226,26 +228,11 @@ def measure_distances_and_mauve(
     rounds: Rounds | None = None,
 ) -> dict[str, Any]:
     """Measure the same, with MAUVE of the final and the public texts by the features of a language model."""
-    others = tuple(name for name in evaluation.measures if name != MAUVE.name)
-    found = measure_distances(
-        private_test_embeddings,
-        synthetic_embeddings,
-        public_embeddings,
-        evaluation.model_copy(update={"measures": others}),
-        round_embeddings,
-        rounds,
-    )
+    sets = synthetic_embeddings, public_embeddings
+    others = evaluation.model_copy(update={"measures": tuple(n for n in evaluation.measures if n != MAUVE.name)})
+    found = measure_distances(private_test_embeddings, *sets, others, round_embeddings, rounds)
     texts = {SYNTHETIC.name: synthetic["text"], PUBLIC_CONTROL.name: public_samples["text"]}
-    rows = {name: features_of(features, own.tolist()) for name, own in texts.items()}
-    held_out = HeldOut.of(
-        features_of(features, private_test_sample["text"].tolist()),
-        smallest_set=min(map(len, rows.values())),
-        seed=evaluation.seed,
-    )
-    for name, own in rows.items():
-        found["sets"][name][MAUVE.name] = mauve_of(held_out, own)
-    found["floors"] |= {name: floor._asdict() for name, floor in floors(held_out, [MAUVE]).items()}
-    return {**found, "features": features.source}
+    return with_mauve(found, features, texts, private_test_sample["text"], seed=evaluation.seed)
 
 
 def measure_texts(evaluation: Evaluation, **sets: pd.DataFrame) -> dict[str, Any]:
