@@ -45,7 +45,7 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "popri": {
         "rounds": 2,
-        "prompts": 4,
+        "prompts": 6,
         "pool_minimum": 20,
         "random_features": 64,
         "synthetic_texts": 12,
@@ -87,11 +87,13 @@ OF_KINDS: dict[str, dict[str, Any]] = {"corpus": {"code_columns": "kind"}, "task
 
 # What one paper's methods need beside it, by pipeline: classes that the docstrings have, and silos of a few records.
 OF_PIPELINE: dict[str, dict[str, Any]] = {
+    "popri": {"chunking": {"length": 64}},  # PubMed's samples are longer than what the small generator reads
     "wasp": {**OF_KINDS, "wasp": {"labels": KINDS}},
     "zero_shot": OF_KINDS,
     "fusegen": OF_KINDS,
     "flexible": {
         **OF_KINDS,
+        "chunking": {"length": 64},
         "partition": {"clients": 6},
         "silos": {"strong_codes": "class function"},  # of the partition where strong silos differ from the others
         "flexible": {"labels": KINDS},
