@@ -54,8 +54,8 @@ def draw_prompts(
     rows = []
     for k in range(count):
         label = classes[k % len(classes)]
-        of_any = topics is None
-        shown = rng.choice(pool, size=shots, replace=False) if of_any else _of_one_topic(topics, pool, rng)[:shots]
+        alike = None if topics is None else _of_one_topic(topics, pool, rng)
+        shown = rng.choice(pool, size=shots, replace=False) if alike is None else alike[:shots]
         topic = None if topics is None else topics[shown[0]]
         rows.append((k, form.request([texts[i] for i in shown] if examples else [], label, topic), label))
     return pd.DataFrame(rows, columns=["prompt_id", "prompt", "label"])

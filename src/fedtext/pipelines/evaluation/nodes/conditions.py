@@ -231,8 +231,8 @@ def measure_distances_and_mauve(
     sets = synthetic_embeddings, public_embeddings
     others = evaluation.model_copy(update={"measures": tuple(n for n in evaluation.measures if n != MAUVE.name)})
     found = measure_distances(private_test_embeddings, *sets, others, round_embeddings, rounds)
-    texts = {SYNTHETIC.name: synthetic["text"], PUBLIC_CONTROL.name: public_samples["text"]}
-    return with_mauve(found, features, texts, private_test_sample["text"], seed=evaluation.seed)
+    texts = {SYNTHETIC.name: synthetic["text"].tolist(), PUBLIC_CONTROL.name: public_samples["text"].tolist()}
+    return with_mauve(found, features, texts, private_test_sample["text"].tolist(), seed=evaluation.seed)
 
 
 def measure_texts(evaluation: Evaluation, **sets: pd.DataFrame) -> dict[str, Any]:
