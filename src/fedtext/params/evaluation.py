@@ -163,6 +163,18 @@ class Evaluation(Parameters):
         """Return whether figures of held-out text are noisy releases, which protect the test clients."""
         return not corpus.is_public if self.dp is None else self.dp
 
+    def validate_choice(self, corpus: Corpus) -> None:
+        """Raise ValueError if trainings are to be chosen on validation clients' text that is not public."""
+        if self.training.chosen_on == "validation" and (self.is_dp(corpus) or not corpus.is_public):
+            raise InputError(
+                "evaluation.training.chosen_on is validation, which reads the validation clients' text without a "
+                "mechanism in every training, and this text is to be protected: choose on the texts themselves "
+                "(own_texts), or on a corpus that is public (corpus.declared_public=true)",
+                code="choice-on-private-text",
+                parameter="evaluation.training.chosen_on",
+                value="validation",
+            )
+
     def has_private_control(self, corpus: Corpus) -> bool:
         """Return whether a model is trained on the protected text without protection, as a non-private bound."""
         return corpus.is_public if self.private_control is None else self.private_control

@@ -36,13 +36,15 @@ class TunedTraining(Parameters):
     """Next-token training at one of `learning_rates` for at most `epochs`, selected on a part of the training texts.
 
     The share `held_out_share` of the texts is for validation: the rate and the epoch with the lowest loss on it are
-    kept. 0: nothing is selected, there is one rate, and all texts are trained on for all epochs. The rest is
-    `CausalTraining`'s.
+    kept. 0: nothing is selected, there is one rate, and all texts are trained on for all epochs. With `chosen_on`
+    `validation` they are selected on the validation clients' text instead, as POPri's paper does, and all texts are
+    trained on; no budget covers that. The rest is `CausalTraining`'s.
     """
 
     learning_rates: tuple[LearningRate, ...] = Field(min_length=1)
     epochs: float = Field(gt=0)
     held_out_share: float = Field(ge=0, lt=0.5)
+    chosen_on: Literal["own_texts", "validation"]
     batch_size: int = Field(ge=1)
     warmup_share: float = Field(ge=0, lt=1)
     weight_decay: float = Field(ge=0)
@@ -56,7 +58,7 @@ class TunedTraining(Parameters):
 
     @model_validator(mode="after")
     def _has_what_to_choose_by(self) -> Self:
-        if len(self.learning_rates) > 1 and self.held_out_share == 0:
+        if len(self.learning_rates) > 1 and self.held_out_share == 0 and self.chosen_on == "own_texts":
             raise InputError(
                 f"evaluation.training.learning_rates are {' '.join(map(str, self.learning_rates))} and held_out_share "
                 "is 0, so no text is held out to choose by: name one rate, or set held_out_share to 0.1",

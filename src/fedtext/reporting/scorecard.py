@@ -178,6 +178,8 @@ def _limits(accuracy: Mapping[str, Any], distribution: Distribution | None, term
     table = accuracy["conditions"]
     said = _limits_of_noisy_figures(distribution) if terms.tested else _limits_of_exact_figures(distribution)
     said.append("Held-out private text was seen by nothing else in the run: it was read for the evaluation alone.")
+    if terms.chosen_on_validation:
+        said.append("Rate and epoch of every training were chosen on the validation clients' text: no ε covers that.")
     if PRIVATE.name in table:
         said.append(
             "The control 'private text' is trained on the protected text itself: no ε covers its accuracy and the gap "

@@ -41,12 +41,14 @@ class EvaluationVariant(NamedTuple):
         private_control: The non-private bound, epsilon = infinity, is scored.
         untuned_control: The untuned generator writes a baseline.
         tasks: The downstream tasks that are measured beside next-token prediction.
+        chosen_on_validation: Trainings of the on-device model are chosen on the validation clients' text.
     """
 
     dp: bool
     private_control: bool
     untuned_control: bool = True
     tasks: tuple[DownstreamTask, ...] = ()
+    chosen_on_validation: bool = False
 
     @property
     def public_controls(self) -> dict[str, str]:
@@ -217,6 +219,7 @@ class Settings:
             evaluation.has_private_control(corpus),
             evaluation.has_untuned_control(public),
             tuple(task for task, settings in own.items() if settings.is_measured(classes, dp=dp)),
+            evaluation.training.chosen_on == "validation",
         )
 
     def _settings_of(self, task: DownstreamTask) -> TaskParameters:
@@ -263,6 +266,7 @@ class Settings:
         except ValidationError:
             return
         try:
+            evaluation.validate_choice(corpus)
             for task in TASKS:
                 self._settings_of(task).validate_settings(classes, dp=evaluation.is_dp(corpus))
         except InputError as error:

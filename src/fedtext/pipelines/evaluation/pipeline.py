@@ -29,7 +29,7 @@ DRAWS = "private_counts_draws"  # of private samples, of several sizes
 def controls_pipeline(settings: Settings) -> Pipeline:
     """Create the conditions that all algorithms share, and the held-out samples' embeddings."""
     settings.validate_measures()
-    form, public = settings.evaluation, settings.evaluation.public_controls
+    form = settings.evaluation
     controls = [
         EVALUATION.node(
             held_out.embed_test_samples,
@@ -38,7 +38,7 @@ def controls_pipeline(settings: Settings) -> Pipeline:
             name="embed_test_samples",
         ),
         _scored(EVALUATION, "public_model", conditions.score_public_model, [], ["private_counts_eps0"]),
-        _scored_controls(public, private=form.private_control, draws=form.has_exact_private_control),
+        _scored_controls(form),
     ]
     if form.has_exact_private_control:
         controls += _copies()
@@ -67,15 +67,17 @@ def _copies() -> list[Node]:
     return [found, counted]
 
 
-def _scored_controls(public: dict[str, str], *, private: bool, draws: bool) -> Node:
+def _scored_controls(form: EvaluationVariant) -> Node:
+    public, chosen = form.public_controls, form.chosen_on_validation
     counts = [f"private_counts_{name}" for name in public]
-    if not private:
-        return _scored(EVALUATION, "public_texts", conditions.score_texts, list(public.values()), counts)
+    if not form.private_control:
+        texts = list(public.values())
+        return _scored(EVALUATION, "public_texts", conditions.score_texts, texts, counts, chosen=chosen)
     texts, counts = ["private_train", *public.values()], [*counts, CEILING]
-    if draws:
-        function = conditions.score_controls_and_draws
-        return _scored(EVALUATION, "controls", function, texts, [*counts, DRAWS], tags=Tag.CONTROL)
-    return _scored(EVALUATION, "controls", conditions.score_controls, texts, counts, tags=Tag.CONTROL)
+    function: Callable[..., Any] = conditions.score_controls
+    if form.has_exact_private_control:
+        function, counts = conditions.score_controls_and_draws, [*counts, DRAWS]
+    return _scored(EVALUATION, "controls", function, texts, counts, tags=Tag.CONTROL, chosen=chosen)
 
 
 def judgement(algorithm: Algorithm, settings: Settings) -> Pipeline:
@@ -95,7 +97,14 @@ def _of_texts(algorithm: Algorithm, settings: Settings) -> Pipeline:
     judged = {"synthetic": made.synthetic, **own}
     counts = {name: made.counts(name) for name in judged}
     scored = [
-        _scored(place, "texts", conditions.score_texts, list(judged.values()), list(counts.values())),
+        _scored(
+            place,
+            "texts",
+            conditions.score_texts,
+            list(judged.values()),
+            list(counts.values()),
+            chosen=settings.evaluation.chosen_on_validation,
+        ),
         place.node(
             conditions.measure_texts,
             {"evaluation": "params:evaluation", **settings.evaluation.public_controls, **judged},
@@ -186,9 +195,16 @@ def _scored(
     texts: list[str],
     counts: list[str],
     tags: Tag | None = None,
+    *,
+    chosen: bool = False,
 ) -> Node:
-    """Train the on-device model on texts, each set of them by itself, and count what it gets right in held-out text."""
+    """Train the on-device model on texts, each set of them by itself, and count what it gets right in held-out text.
+
+    `chosen`: rates and epochs are chosen on the validation clients' text.
+    """
     inputs = ["on_device", "private_test_sample", *SETTINGS, *texts]
+    if chosen:
+        function, inputs = conditions.chosen_on_validation(function), ["private_validation", *inputs]
     return place.node(function, inputs, counts, name=f"score_{name}", tags=tags)
 
 

@@ -11,7 +11,7 @@ held-out clients, and the copies of held-out text in the training text.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -54,9 +54,28 @@ def _scored(
     private_test_sample: pd.DataFrame,
     chunking: Chunking,
     evaluation: Evaluation,
+    validation: Sequence[str] | None = None,
 ) -> list[Counts]:
     held_out = private_test_sample["text"].tolist()
-    return list(score_conditions(on_device, conditions, held_out, evaluation, length=chunking.length).values())
+    recipe: dict[str, Any] = {"length": chunking.length, "validation": validation}
+    return list(score_conditions(on_device, conditions, held_out, evaluation, **recipe).values())
+
+
+def chosen_on_validation(score: Callable[..., list[Counts]]) -> Callable[..., list[Counts]]:
+    """Create the node that scores as `score` does, with rate and epoch chosen on the validation clients' text."""
+
+    def score_as_chosen(
+        private_validation: pd.DataFrame,
+        on_device: LanguageModel,
+        private_test_sample: pd.DataFrame,
+        chunking: Chunking,
+        evaluation: Evaluation,
+        *texts: pd.DataFrame,
+    ) -> list[Counts]:
+        chosen_on = evenly_spaced(private_validation["text"].tolist(), evaluation.max_eval_samples)
+        return score(on_device, private_test_sample, chunking, evaluation, *texts, validation=chosen_on)
+
+    return score_as_chosen
 
 
 def generate_untuned_texts(
@@ -98,9 +117,10 @@ def score_texts(
     chunking: Chunking,
     evaluation: Evaluation,
     *texts: pd.DataFrame,
+    validation: Sequence[str] | None = None,
 ) -> list[Counts]:
     """Score the model trained on `evaluation.texts` of each set of texts, synthetic or a baseline's, side by side."""
-    return _scored(on_device, _as_many(texts, evaluation), private_test_sample, chunking, evaluation)
+    return _scored(on_device, _as_many(texts, evaluation), private_test_sample, chunking, evaluation, validation)
 
 
 def score_controls(
@@ -110,6 +130,7 @@ def score_controls(
     evaluation: Evaluation,
     private_train: pd.DataFrame,
     *texts: pd.DataFrame,
+    validation: Sequence[str] | None = None,
 ) -> list[Counts]:
     """Score public texts likewise, and last the non-private bound, `evaluation.private_texts` private samples.
 
@@ -117,7 +138,7 @@ def score_controls(
     """
     private = spread_samples(private_train, evaluation.private_texts)["text"].tolist()
     conditions = _as_many(texts, evaluation) | {"private texts": private}
-    return _scored(on_device, conditions, private_test_sample, chunking, evaluation)
+    return _scored(on_device, conditions, private_test_sample, chunking, evaluation, validation)
 
 
 def score_controls_and_draws(
@@ -127,6 +148,7 @@ def score_controls_and_draws(
     evaluation: Evaluation,
     private_train: pd.DataFrame,
     *texts: pd.DataFrame,
+    validation: Sequence[str] | None = None,
 ) -> list[Counts]:
     """Score the same with several draws of private samples: their median one, and last all of them.
 
@@ -134,7 +156,7 @@ def score_controls_and_draws(
     """
     draws = draw_private_samples(private_train, evaluation)
     conditions = _as_many(texts, evaluation) | {draw.label: draw.texts for draw in draws}
-    scored = _scored(on_device, conditions, private_test_sample, chunking, evaluation)
+    scored = _scored(on_device, conditions, private_test_sample, chunking, evaluation, validation)
     public, private = scored[: len(texts)], scored[len(texts) :]
     largest = [one for one, draw in zip(private, draws, strict=True) if draw.size == draws[0].size]
     return [*public, largest[median_draw(ranks_of(largest[0])[0], largest)], stacked(private)]
@@ -196,8 +218,7 @@ def measure_distances(
     """
     candidates = candidates_of(rounds, round_embeddings)
     sets = synthetic_embeddings, public_embeddings, *(one.embeddings for one in candidates)
-    smallest = min(map(len, sets))
-    held_out = HeldOut.of(private_test_embeddings, smallest_set=smallest, seed=evaluation.seed)
+    held_out = HeldOut.of(private_test_embeddings, smallest_set=min(map(len, sets)), seed=evaluation.seed)
     measures = measures_of_kind(Distance, evaluation.measures)
     found = distance_document(
         partial(compared, held_out, measures=measures),
