@@ -35,6 +35,23 @@ class _Made(NamedTuple):
     names: Sequence[str]
 
 
+def comparisons(found: Mapping[str, Any], models: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of conf's folders `compare` as the groups of parameters `compare` and `claims`.
+
+    Raises:
+        InputError: A file has a key that is neither entries nor claims, or a placeholder is unknown.
+    """
+    if unknown := sorted(found.keys() - {"entries", "claims"}):
+        raise InputError(
+            f"{unknown[0]} stands in a file of conf's compare: put it below entries, or below claims",
+            code="unknown-part-of-compare",
+            parameter="compare",
+            value=unknown[0],
+        )
+    made = {part: made_of_models(found.get(part) or {}, models) for part in ("entries", "claims")}
+    return {"compare": {"entries": made["entries"]}, "claims": {"judged": made["claims"]}}
+
+
 def made_of_models(named: Mapping[str, Any], models: Mapping[str, Any]) -> dict[str, Any]:
     """Return entries, or claims, with each name that has a placeholder replaced by those that it stands for.
 
