@@ -1,4 +1,4 @@
-"""The commands that conf/paper prints, read from its comments: each runs one paper's method with its models."""
+"""The commands that conf/paper and conf/flexible print in their comments: each runs one paper's method, its models."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
-PAPER = Path(__file__).parents[1] / "conf" / "paper"
-COMMAND = re.compile(r"kedro run --env paper --pipelines (?P<pipeline>\w+) --params\n(?P<params>(?:#[^\n]*\n)+)")
+CONF = Path(__file__).parents[1] / "conf"
+ENVIRONMENTS = ("paper", "flexible")
+COMMAND = re.compile(
+    r"kedro run --env (?P<env>paper|flexible) --pipelines (?P<pipeline>\w+) --params\n(?P<params>(?:#[^\n]*\n)+)"
+)
 PLACEHOLDER = re.compile(r"[A-Z]+(\.json)?")  # what the reader puts a value of their own for
 
 
 class Command(NamedTuple):
-    """A printed command: the file that prints it, its pipeline and its `--params`."""
+    """A printed command: the file that prints it, its environment, its pipeline and its `--params`."""
 
     file: str
+    env: str
     pipeline: str
     given: dict[str, str]
 
@@ -23,10 +27,15 @@ class Command(NamedTuple):
 def printed_commands() -> list[Command]:
     """Return all of them, in the order of files; a value in capitals is the reader's own."""
     found = []
-    for file in sorted((PAPER / "parameters").glob("*.yml")):
+    for file in files_of_parameters():
         for match in COMMAND.finditer(file.read_text("utf-8")):
-            found.append(Command(file.stem, match["pipeline"], _given(match["params"])))
+            found.append(Command(file.stem, match["env"], match["pipeline"], _given(match["params"])))
     return found
+
+
+def files_of_parameters() -> list[Path]:
+    """Return the environments' files of parameters, in order."""
+    return [file for env in ENVIRONMENTS for file in sorted((CONF / env / "parameters").glob("*.yml"))]
 
 
 def _given(comment: str) -> dict[str, str]:

@@ -59,6 +59,7 @@ from fedtext.params.training import (
 )
 from fedtext.params.wasp import Wasp
 from fedtext.wiring.conf_files import deep_merge, read, with_defaults
+from fedtext.wiring.entries_of_models import comparisons
 
 ANSWERS = {
     **{"description:": "null", "prompt:": "list", "prompt_alone:": "chat", "openings:": "[]", "examples:": "true"},
@@ -165,7 +166,8 @@ def _comparisons() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for path in sorted(BASE.glob("compare/*.yml")):
         found = deep_merge(found, read(path.read_text(encoding="utf-8")))
-    return {"compare": {"entries": found["entries"]}, "claims": {"judged": found["claims"]}}
+    models = yaml.safe_load((BASE / "globals.yml").read_text(encoding="utf-8"))["models"]
+    return comparisons(found, models)
 
 
 def _global(mention: re.Match[str]) -> str:

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from kedro.pipeline import Pipeline
 
+from fedtext.corpora.published.readers import CATEGORIES
 from fedtext.corpora.splits import validate_client_split
 from fedtext.params.compare import Compare
-from fedtext.params.corpus import Partition
+from fedtext.params.corpus import Corpus, Partition
 from fedtext.params.flexible import Flexible
 from fedtext.params.privacy import Privacy
 from fedtext.params.silos import Silos
+from fedtext.params.task import Task
 from fedtext.pipelines.compare.children import merged
 from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import ProjectConfigLoader
@@ -51,7 +53,7 @@ def test_silos_of_a_private_corpus_are_declared_and_never_counted() -> None:
 
 
 @pytest.mark.sampled(every=3)
-@pytest.mark.parametrize("env", [None, "tiny", "hub", "paper"])
+@pytest.mark.parametrize("env", [None, "tiny", "hub", "paper", "flexible"])
 def test_every_environment_builds_and_validates(env: str | None) -> None:
     registered(env)
     loader = ProjectConfigLoader.active
@@ -70,7 +72,7 @@ def entries(env: str | None) -> dict[str, dict[str, Any]]:
     return {name: merged(whole, entry.params) for name, entry in named.items() if entry.algorithm == "flexible"}
 
 
-@pytest.mark.parametrize("env", [None, "paper"])
+@pytest.mark.parametrize("env", [None, "flexible"])
 def test_every_entry_of_a_comparison_is_a_run(env: str | None) -> None:
     found = entries(env)
     assert len(found) >= 40
@@ -79,13 +81,13 @@ def test_every_entry_of_a_comparison_is_a_run(env: str | None) -> None:
         silos, dealt = Silos.model_validate(given["silos"]), Partition.model_validate(given["partition"])
         validate_client_split(dealt, Privacy.model_validate(given["privacy"]))
         assert dealt.split == "record" or dealt.method == "natural", f"{name} holds whole silos out"
-        assert silos.groups is None or dealt.method == "natural", f"{name} hashes its silos into groups"
+        assert silos.groups in (None, 1) or dealt.method == "natural", f"{name} hashes its silos into groups"
 
 
-@pytest.mark.parametrize(("env", "texts"), [(None, 400), ("paper", 10_000)])
+@pytest.mark.parametrize(("env", "texts"), [(None, 400), ("flexible", 5_000)])
 def test_rates_are_compared_at_as_many_texts(env: str | None, texts: int) -> None:
     found = entries(env)
-    for name in ("flexible_r50", "flexible_r17", "flexible_k1"):
+    for name in ("flexible_r50", "flexible_r25", "flexible_r17", "flexible_k1"):
         given = found[name]["flexible"]
         assert given["texts"] * given["kept"] == pytest.approx(texts, rel=1e-3), name
 
@@ -101,8 +103,25 @@ def test_every_share_of_the_tables_has_its_three_columns() -> None:
 
 def test_published_values_follow_the_budget() -> None:
     """A quarter is the profile's, and training without noise has rounds and rates of its own."""
-    for name, given in entries("paper").items():
+    for name, given in entries("flexible").items():
         flexible = Flexible.model_validate(given["flexible"])
         assert flexible.profile_epsilon / given["privacy"]["epsilon"] == 0.25, name
         training = (flexible.training.rounds, flexible.training.batch_size, flexible.training.server_rate)
-        assert training == ((200, 256, 1e-3) if flexible.noise else (100, 32, 5e-5)), name
+        published = (200, 256, 1e-3) if flexible.noise else (100, 32, 5e-5)
+        assert training == ((50, 64, 5e-3) if "llama" in name else published), name
+        assert (flexible.training.optimizer.method == "sgd") == (name == "flexible_plain_sgd")
+
+
+def test_its_environment_has_its_models_and_codes_and_no_other_paper_s() -> None:
+    registered("flexible")
+    loader = ProjectConfigLoader.active
+    assert loader is not None
+    models, whole = loader["globals"]["models"], loader["parameters"]
+    named = [models[role].rpartition("/")[2] for role in ("generator", "encoder", "classifier")]
+    assert named == ["gpt2", "stsb-roberta-base-v2", "roberta-base"]
+    codes = Flexible.model_validate(whole["flexible"]).labels
+    assert codes == tuple(f"{category}\t{stars}" for category in CATEGORIES for stars in range(1, 6))
+    assert Task.model_validate(whole["task"]).labels == codes
+    assert Corpus.model_validate(whole["corpus"]).code_columns == ("category", "stars")
+    assert whole["chunking"]["length"] == 128
+    assert entries("flexible")["flexible_llama"]["models"]["generator"] == "meta-llama/Llama-2-7b-hf"

@@ -88,6 +88,16 @@ def test_private_data_leave_only_by_releases(scoring: str) -> None:
     assert check_registered_pipelines(registered(**overrides)) == []
 
 
+def test_trainings_that_are_chosen_on_validation_text_read_it_and_all_else_stays_allowed() -> None:
+    from tests.contracts.graphs import check_registered_pipelines
+
+    pipelines = graphs.registered(None, evaluation={"training": {"chosen_on": "validation"}})
+    assert check_registered_pipelines({"popri": pipelines["popri"]}) == []
+    trained = [node for node in pipelines["popri"].nodes if node.name.endswith((".score_texts", ".score_controls"))]
+    assert len(trained) == 2
+    assert all("private_validation" in node.inputs for node in trained)
+
+
 @pytest.mark.parametrize("env", [None, "tiny", "hub", "paper"])
 def test_every_environment_builds_and_validates(env: str | None) -> None:
     pipelines = registered(env)

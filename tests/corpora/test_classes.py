@@ -92,9 +92,13 @@ def test_codes_have_a_part_for_every_column(tmp_path: Path) -> None:
         check_classes(corpus(tmp_path, rows, **told), ["food\t5"], "task.labels")
 
 
-def test_code_columns_are_a_table_s_or_of_docstrings() -> None:
+def test_code_columns_are_a_table_s_or_those_of_their_source() -> None:
     with refuses("parameter-of-another-source", parameter="corpus.code_columns"):
-        conf_base(Corpus, source="yelp", path="x", code_columns="stars category")
+        conf_base(Corpus, source="imdb", path="x", code_columns="stars category")
+    assert conf_base(Corpus, source="yelp", path="x", code_columns="stars category").code_columns == (
+        "stars",
+        "category",
+    )
     with refuses("unknown-code-column", value="knid"):
         conf_base(Corpus, code_columns="knid")
 

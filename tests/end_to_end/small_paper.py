@@ -10,8 +10,11 @@ from typing import Any
 
 SHORT = {"max_new_tokens": 12}
 KINDS = "class function method module property"
-GENERATORS = {"calm": "bundled:generator", "lively": "bundled:generator", "small": "bundled:generator"}
-OTHERS = ("gpt2", "llama2", "vicuna", "opt", "chatglm3", "flan_t5")
+GENERATORS = {
+    "calm": "bundled:generator",
+    "lively": {"source": "bundled:generator", "prompt": "list", "temperature": 1.5},
+}
+OTHERS = ("small", "gpt2", "llama2", "vicuna", "opt", "chatglm3", "flan_t5", "llama")
 
 SMALL: dict[str, dict[str, Any]] = {
     "models": {
@@ -21,9 +24,17 @@ SMALL: dict[str, dict[str, Any]] = {
         "encoder": "offline",
         "classifier": "offline",
         "judge": "bundled:generator",
+        "features": None,
         "plms": {**GENERATORS, **dict.fromkeys(OTHERS)},
     },
-    "corpus": {"source": "docstrings", "max_clients": 90, "public_texts": 60, "public_samples": 80},
+    "corpus": {
+        "source": "docstrings",
+        "max_clients": 90,
+        "public_texts": 60,
+        "public_samples": 80,
+        **dict.fromkeys(("config", "snapshot", "description")),
+    },
+    "generation": {"prompt": "list"},
     "partition": {"validation_share": 0.2, "test_share": 0.25},
     "privacy": {"noise_seed": 7},
     "evaluation": {
@@ -35,7 +46,7 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "popri": {
         "rounds": 2,
-        "prompts": 4,
+        "prompts": 6,
         "pool_minimum": 20,
         "random_features": 64,
         "synthetic_texts": 12,
@@ -77,11 +88,13 @@ OF_KINDS: dict[str, dict[str, Any]] = {"corpus": {"code_columns": "kind"}, "task
 
 # What one paper's methods need beside it, by pipeline: classes that the docstrings have, and silos of a few records.
 OF_PIPELINE: dict[str, dict[str, Any]] = {
+    "popri": {"chunking": {"length": 64}},  # PubMed's samples are longer than what the small generator reads
     "wasp": {**OF_KINDS, "wasp": {"labels": KINDS}},
     "zero_shot": OF_KINDS,
     "fusegen": OF_KINDS,
     "flexible": {
         **OF_KINDS,
+        "chunking": {"length": 64},
         "partition": {"clients": 6},
         "silos": {"strong_codes": "class function"},  # of the partition where strong silos differ from the others
         "flexible": {"labels": KINDS},

@@ -1,6 +1,6 @@
-"""`kedro run --env paper` to its end, report included: each method and each entry of its comparisons, in small.
+"""`kedro run --env paper` and `--env flexible` to their ends, reports included: each method and entry, in small.
 
-Methods, forms, calibrations and choices are those of conf/paper, and the commands are those that it prints; models and
+Methods, forms, calibrations and choices are those of conf/paper and conf/flexible, whose commands are run; models and
 sizes are small (small_paper.py). Two rounds are the fewest in which an adapter is both trained and trained again.
 """
 
@@ -16,21 +16,31 @@ import yaml
 
 from fedtext.params.compare import Entry
 from fedtext.pipelines.compare.children import merged
+from fedtext.wiring.entries_of_models import made_of_models
 from fedtext.wiring.own_run import RunParameters
 from tests.end_to_end.conftest import ROOT, kedro
-from tests.end_to_end.small_paper import OF_PIPELINE, SMALL
+from tests.end_to_end.small_paper import KINDS, OF_KINDS, OF_PIPELINE, SMALL
 from tests.masked_model import save_masked_model
 from tests.paper_commands import printed_commands, without_placeholders
 
 PRINTED = printed_commands()
 ALONE = ["popri", "pe", "pe_sft", "dp_fedavg", "dp_ftrl", "zero_shot", "fusegen"]  # conf/paper needs no more for them
-FAMILIES = ["popri", "wasp", "flexible", "dpprefsyn"]  # files of conf/base/compare
-# It wants privacy.calibration=exact, which WASP does not: dp_sgd_small says it, and a name without parameters cannot.
+FAMILIES = {"popri": "paper", "wasp": "paper", "flexible": "flexible", "dpprefsyn": "paper"}  # of conf/base/compare
+# It wants privacy.calibration=exact, which WASP does not: dp_sgd_calm says it, and a name without parameters cannot.
 WITH_ITS_OWN = {"dp_sgd_generation"}
 # What an entry has most of: its own sizes are the paper's, as those of conf/paper are.
 MOST: dict[str, float] = {
-    **{"rounds": 2, "local_steps": 2, "batch_size": 4, "population": 20, "clients_per_round": 20},
-    **{"synthetic_texts": 12, "texts": 40, "prompts": 12},
+    **{
+        "rounds": 2,
+        "separation": 2,
+        "restart": 2,
+        "max_clients": 90,
+        "local_steps": 2,
+        "batch_size": 4,
+        "population": 20,
+        "clients_per_round": 20,
+    },
+    **{"synthetic_texts": 12, "texts": 40, "prompts": 12, "validation_share": 0.2},
     "value": 0.01,  # of a gap: the small generator's answers hardly differ
 }
 
@@ -44,24 +54,26 @@ def small(pipeline: str, given: dict[str, str], root: Path, **more: Any) -> dict
             nested = {part: nested}
         told = merged(told, nested)
     masked = {"masked": save_masked_model(root.with_name("masked"), positions=160)}
-    return merged(told, SMALL, OF_PIPELINE.get(pipeline, {}), {"models": masked, "data_root": str(root)}, more)
+    classes = {name.removesuffix(".labels"): {"labels": KINDS} for name in given if name.endswith(".labels")}
+    own = merged(OF_KINDS if classes else {}, classes, OF_PIPELINE.get(pipeline, {}))
+    return merged(told, SMALL, own, {"models": masked, "data_root": str(root)}, more)
 
 
-def run(pipeline: str, values: dict[str, Any], root: Path, *options: str) -> None:
+def run(pipeline: str, values: dict[str, Any], root: Path, *options: str, env: str = "paper") -> None:
     RunParameters(values).write(settings := root.with_suffix(".yml"))
-    done = kedro("run", "--env", "paper", "--pipelines", pipeline, "--config", str(settings), *options)
+    done = kedro("run", "--env", env, "--pipelines", pipeline, "--config", str(settings), *options)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-5000:]
 
 
-def configured(values: dict[str, Any], place: Path) -> Path:
-    """A copy of the project's configuration whose paper environment has these values: a comparison hands on few."""
+def configured(values: dict[str, Any], place: Path, env: str) -> Path:
+    """A copy of the project's configuration whose environment has these values: a comparison hands on few."""
     shutil.copytree(ROOT / "conf", place)
     left = dict(values)
-    _lay(place / "paper" / "globals.yml", {"models": left.pop("models")})
-    for file in sorted((place / "paper" / "parameters").glob("*.yml")):
+    _lay(place / env / "globals.yml", {"models": left.pop("models")})
+    for file in sorted((place / env / "parameters").glob("*.yml")):
         groups = yaml.safe_load(file.read_text("utf-8"))
         _lay(file, {group: left.pop(group) for group in groups if group in left})
-    (place / "paper" / "parameters" / "small.yml").write_text(yaml.safe_dump(left), "utf-8")
+    (place / env / "parameters" / "small.yml").write_text(yaml.safe_dump(left), "utf-8")
     for file in sorted(place.glob("*/compare/*.yml")):
         file.write_text(yaml.safe_dump(_shrunk(yaml.safe_load(file.read_text("utf-8")))), "utf-8")
     return place
@@ -80,14 +92,21 @@ def _lay(file: Path, values: dict[str, Any]) -> None:
     file.write_text(yaml.safe_dump(merged(yaml.safe_load(file.read_text("utf-8")), values)), "utf-8")
 
 
-def entries(family: str) -> list[str]:
+# Of participation.yml, whose entries differ in numbers alone: one an algorithm and figure.
+ASKED = [
+    f"{name}_{which}" for name in ("popri", "pe", "dp_fedavg", "dp_ftrl") for which in ("asked_1000", "eps7_of_17000")
+]
+
+
+def entries(family: str, models: dict[str, Any]) -> list[str]:
     """Names of all entries of a comparison, and the algorithms that its claims name without parameters."""
     files = [ROOT / "conf" / env / "compare" / f"{family}.yml" for env in ("base", "paper")]
     file: dict[str, Any] = merged(*(yaml.safe_load(one.read_text("utf-8")) for one in files if one.is_file()))
-    named = {name: Entry.model_validate(entry) for name, entry in file["entries"].items()}
-    claimed = {claim[side] for claim in file["claims"].values() for side in ("better", "worse")}
+    made = {part: made_of_models(file[part], models) for part in ("entries", "claims")}
+    named = {name: Entry.model_validate(entry) for name, entry in made["entries"].items()}
+    claimed = {claim[side] for claim in made["claims"].values() for side in ("better", "worse")}
     alone = claimed & {entry.algorithm for entry in named.values()} - WITH_ITS_OWN
-    return [*sorted(alone), *named]
+    return [*sorted(alone), *named, *(ASKED if family == "popri" else ())]
 
 
 @pytest.mark.slow
@@ -112,7 +131,7 @@ def test_a_method_whose_held_out_figures_are_paid_for_ends_in_its_report(tmp_pat
 @pytest.mark.parametrize("index", range(len(PRINTED)), ids=[f"{one.file}-{one.pipeline}" for one in PRINTED])
 def test_a_printed_command_ends_in_its_report(tmp_path: Path, index: int) -> None:
     command, root = PRINTED[index], tmp_path / "paper"
-    run(command.pipeline, small(command.pipeline, command.given, root), root)
+    run(command.pipeline, small(command.pipeline, command.given, root), root, env=command.env)
     assert (root / "08_reporting" / command.pipeline / "report.html").is_file()
 
 
@@ -121,11 +140,12 @@ def test_a_printed_command_ends_in_its_report(tmp_path: Path, index: int) -> Non
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_entry_of_a_comparison_is_run_and_compared(tmp_path: Path, family: str) -> None:
     given = next((command.given for command in PRINTED if command.pipeline == family), {})
-    root, named = tmp_path / "paper", entries(family)
+    root = tmp_path / "paper"
     values = small(family, given, root)
+    named = entries(family, values["models"])
     place = values.pop("data_root")
-    conf = configured(values, tmp_path / "conf")
+    conf = configured(values, tmp_path / "conf", FAMILIES[family])
     asked = {"data_root": place, "compare": {"algorithms": " ".join(named), "seeds": "1"}}
-    run("compare", asked, root, "--conf-source", str(conf))
+    run("compare", asked, root, "--conf-source", str(conf), env=FAMILIES[family])
     found = json.loads((root / "08_reporting" / "compare" / "comparison.json").read_text())
     assert set(found["entries"]) == set(named)

@@ -13,6 +13,7 @@ import pytest
 
 from fedtext.evaluation.classification import (
     View,
+    classify_as_largest,
     classify_by_name,
     classify_condition,
     code_parts,
@@ -20,6 +21,8 @@ from fedtext.evaluation.classification import (
     evaluate_with_parts,
     labelled_texts,
 )
+from fedtext.evaluation.measures.downstream import CLASS_ACCURACY
+from fedtext.evaluation.tasks.classification import classification_tables
 from fedtext.params.evaluation import Classification
 from fedtext.params.task import Task, in_words, joined, parts_of
 from tests.parameters import conf_base
@@ -79,6 +82,25 @@ def test_a_draw_keeps_what_it_is_told_and_is_repeated() -> None:
     assert len(first.texts) == 30
     assert first.texts == again.texts
     assert 8 <= first.codes.sum() <= 22  # classes that take turns are not drawn one in two
+
+
+def test_the_largest_class_for_every_text_is_right_as_often_as_it_occurs() -> None:
+    held_out = pd.DataFrame({"text": ["a"] * 6, "label": [TASK.labels[1]] * 3 + [TASK.labels[0]] + ["other", None]})
+    scored = classify_as_largest(held_out, TASK)
+    assert scored["given_class"].tolist() == [1] * 6
+    assert CLASS_ACCURACY.ratio(scored, np.arange(6)).estimate == pytest.approx(0.75)  # of declared classes
+    named = compare_classified(
+        {"eps0": scored, "synthetic": scored}, TASK, np.arange(6), "tfidf", untrained="largest_class"
+    )
+    (table, *_) = classification_tables(named)
+    assert table.rows[0][0].startswith("the largest class for every text")
+
+
+def test_the_largest_class_is_refused_where_figures_are_released_with_noise() -> None:
+    asked = conf_base(Classification, untrained="largest_class")
+    asked.validate_settings(TASK, dp=False)
+    with refuses("largest-class-has-no-release"):
+        asked.validate_settings(TASK, dp=True)
 
 
 @pytest.fixture(scope="module")

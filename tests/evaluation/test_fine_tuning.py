@@ -98,6 +98,21 @@ def test_the_best_epoch_is_kept_and_not_the_last(llama, contrary) -> None:
     assert not model.training
 
 
+def test_with_validation_texts_all_texts_are_trained_on_and_those_choose(llama) -> None:
+    """The texts themselves are learned ever better; what they are chosen by says the opposite, so few epochs are kept."""
+    own, others = [[1, *[5, 6] * 5] for _ in range(40)], [[1, *[6, 7] * 5] for _ in range(8)]
+    params = tuned(epochs=8.0, held_out_share=0.0, learning_rates=[1e-2, 1e-5], chosen_on="validation")
+    found = fine_tune_each(llama, {"t": texts_of(own)}, params, seed=0, validation=texts_of(others))
+    model, facts = found["t"]
+    assert facts["texts"] == 40
+    assert facts["held_out_loss"] == pytest.approx(loss_on(model, others), rel=1e-5)
+    untrained, _ = llama.load()
+    assert facts["held_out_loss"] < loss_on(untrained, others) + 0.5
+    last = fine_tune_each(llama, {"t": texts_of(own)}, tuned(epochs=8.0, held_out_share=0.0), seed=0)["t"][0]
+    assert loss_on(last, others) > facts["held_out_loss"] + 0.1
+    assert loss_on(last, own) < loss_on(model, own)
+
+
 @pytest.mark.parametrize("rates", [(1e-5, 1e-2), (1e-2, 1e-5)])
 def test_the_better_rate_is_kept(llama, rows, rates: tuple[float, float]) -> None:
     model, facts = fine_tune(llama, texts_of(rows), tuned(learning_rates=rates), seed=0, label="test")

@@ -16,6 +16,13 @@ def test_a_round_without_texts_leaves_the_others_their_scores() -> None:
     assert [(one.adapter, one.released_score) for one in found] == [(0, 0.1), (2, 0.3)]
 
 
+def test_a_set_that_was_paired_has_the_rows_of_its_pairs_and_one_that_was_not_has_none() -> None:
+    rounds: Rounds = {"released_scores": [0.1, None], "stopped": False, "chosen": 1, "pairs": [([0], [2])]}
+    first, last = candidates_of(rounds, {"round_01": ROWS, "round_02": ROWS})
+    assert (first.chosen, first.rejected) == ([0], [2])
+    assert (last.chosen, last.rejected) == ((), ())
+
+
 def test_an_algorithm_without_rounds_has_no_candidates() -> None:
     assert candidates_of(None, None) == []
 

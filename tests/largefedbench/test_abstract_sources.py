@@ -264,3 +264,13 @@ def test_only_a_line_feed_ends_a_line_of_scitldr(tmp_path: Path) -> None:
     assert [(t.client_id, t.kind) for t in turns] == [
         ("undated.scitldr.p0", "speech"), ("undated.scitldr.p1", "speech")
     ]  # fmt: skip
+
+
+def test_a_review_s_label_is_two_tasks() -> None:
+    label = "Generative models | 8: accept, good paper"
+    assert openreview.coded_label(label, ["area"]) == "Generative_models"
+    assert openreview.coded_label(label, ["recommendation"]) == "8:_accept_good_paper"
+    assert openreview.coded_label(label, ["area", "recommendation"]) == "Generative_models\t8:_accept_good_paper"
+    assert openreview.coded_label("Theory | ", ["area"]) == "Theory"
+    assert openreview.coded_label("Theory | ", ["recommendation"]) is None
+    assert openreview.coded_label(None, ["area"]) is None

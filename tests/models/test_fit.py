@@ -43,6 +43,47 @@ def test_a_model_without_a_token_to_start_with_is_refused(tmp_path: Path) -> Non
     assert TokenizerDataset(generator=source).exists()  # which only cuts
 
 
+@pytest.mark.parametrize(("kind", "told", "refused"), [
+    ("bert", {}, True),
+    ("roberta", {"is_decoder": False}, True),
+    ("bert", {"is_decoder": True}, False),
+    ("gpt2", {}, False),
+    ("llama", {}, False),
+    ("bart", {}, False),
+])  # fmt: skip
+def test_a_model_that_reads_both_ways_is_no_next_token_model(
+    tmp_path: Path, kind: str, told: dict[str, Any], refused: bool
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": kind, **told}))
+    tokenizer = Tokenizer(bundled("on_device")).load()
+    fault = fit.reads_forwards(tokenizer, tmp_path)
+    assert (fault is not None) == refused
+    assert fault is None or ("distilbert/distilgpt2" in fault and "is_decoder=true" in fault)
+
+
+def test_such_a_model_is_refused_before_a_run(tmp_path: Path) -> None:
+    source = copied(bundled("on_device"), tmp_path / "model", config=lambda told: told.update(model_type="bert"))
+    for kind in (LanguageModelDataset, GeneratorDataset):
+        with refuses("model-does-not-fit", value=source):
+            kind(source=source).exists()
+
+
+def test_the_library_s_class_reads_both_ways_unless_it_is_a_decoder() -> None:
+    """What the refusal rests on: transformers gives a BERT's causal class no causal mask by itself."""
+    import torch
+    from transformers import AutoModelForCausalLM, BertConfig
+
+    def first_logits(is_decoder: bool) -> list[torch.Tensor]:
+        torch.manual_seed(0)
+        sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+        config = BertConfig(vocab_size=30, is_decoder=is_decoder, **sizes)
+        model = AutoModelForCausalLM.from_config(config).eval()
+        return [model(torch.tensor([[2, 5, later]])).logits[0, 0] for later in (6, 7)]
+
+    assert not torch.allclose(*first_logits(is_decoder=False))
+    assert torch.allclose(*first_logits(is_decoder=True), atol=1e-6)
+
+
 @pytest.mark.parametrize("left_out", [("bos", "pad"), ("eos", "pad"), ("pad",)])
 def test_one_token_to_start_or_end_with_is_enough(tmp_path: Path, left_out: tuple[str, ...]) -> None:
     source = copied(bundled("generator"), tmp_path / "model", tokenizer_config=without(*left_out))

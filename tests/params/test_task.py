@@ -12,6 +12,13 @@ def test_a_class_is_written_in_words() -> None:
     assert conf_base(Task, labels="card_arrival, fee").names == ("card arrival", "fee")
 
 
+def test_codes_are_all_values_of_all_parts() -> None:
+    task = conf_base(Task, labels={"category": "bars shopping", "stars": [1, 5], "gone": None})
+    assert task.labels == ("bars\t1", "bars\t5", "shopping\t1", "shopping\t5")
+    assert conf_base(Task, labels={"stars": "1 2"}).labels == ("1", "2")
+    assert conf_base(Task, labels={"gone": None}).labels == ()
+
+
 def test_bad_labels() -> None:
     with refuses("named-twice"):
         conf_base(Task, labels="a b a")

@@ -117,7 +117,9 @@ def test_early_stopping_passes_through_every_node_without_work_or_price(
     made = run_popri(scoring=scoring, patience=1, rounds=3, checkpoint=checkpoint)
     scored = [0.2, 0.1, None, None]
     chosen = {"released_score": 0, "last": 3}.get(checkpoint, made["popri_checkpoint"]["adapter"])
-    assert made["popri_rounds"] == {"released_scores": scored, "stopped": True, "chosen": chosen}
+    told = dict(made["popri_rounds"])
+    assert [bool(rows) for rows, _ in told.pop("pairs")] == [True, True, False]  # the third round trains on nothing
+    assert told == {"released_scores": scored, "stopped": True, "chosen": chosen}
     for name in ("prompts", "candidates", "candidate_embeddings", "scores", "pairs", "training_log"):
         assert len(made[f"popri.round_03.{name}"]) == 0, name
     assert made["popri.round_03.adapter"] == made["popri.round_02.adapter"] == "adapter++"

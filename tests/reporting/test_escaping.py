@@ -20,6 +20,7 @@ from fedtext.federation.communication import Cost, Exchange
 from fedtext.reporting import figures, figures_comparison, figures_partition, figures_wasp
 from fedtext.reporting.comparison import compare_runs, measured_costs
 from fedtext.reporting.comparison_text import render_page
+from fedtext.reporting.figure_style import empty_figure
 from fedtext.reporting.figures_pca import pca_panels
 from fedtext.reporting.glossary import Terms
 from fedtext.reporting.html import Sample, render_report
@@ -123,7 +124,7 @@ def test_a_comparison_shows_markup_as_text(entry: str, corpus: str, says: str, p
     found = {**compare_runs(RUNS, CLAIMS), "corpus": corpus, "prices": [price]}
     found["entries"] = {entry: found["entries"]["popri"]}
     found["claims"] = {"more": {**found["claims"]["more"], "says": says, "better": entry}}
-    drawn = {"a": figures_comparison.empty_figure(f"Figure {entry}", says)}
+    drawn = {"a": empty_figure(f"Figure {entry}", says)}
     assert_shown(render_page(found, measured_costs([]), drawn), entry, corpus, says, price)
 
 
@@ -153,7 +154,7 @@ def drawn_with(name: str) -> dict[str, Figure]:
         "accuracy_by_entry": figures_comparison.accuracy_by_entry(found),
         "rounds": figures_comparison.rounds(found),
         "scoring": figures_comparison.scoring(found),
-        "absent": figures_comparison.empty_figure("a figure", name),
+        "absent": empty_figure("a figure", name),
         "partition": figures_partition.partition_figure(
             np.repeat(np.arange(40), 2), [name] * 80, described="clients"
         ),

@@ -92,13 +92,113 @@ def test_wasp_s_sweeps_take_entries_that_differ_in_one_thing_alone() -> None:
     assert "differ in the partition alone" in figures.records_sweep(alone).layout.meta
 
 
+def test_entries_of_one_model_have_lines_of_their_own() -> None:
+    def of_pe(level: float, source: str, **more: Any) -> dict[str, Any]:
+        return entry("pe", level, pe={"form": "aug_pe"}, models={"generator": source}, **more)
+
+    few_records = {"partition": {"test_share": 0.9}}
+    found = comparison(
+        aug_pe_a=of_pe(0.3, "A"),
+        aug_pe_a_m10={**of_pe(0.1, "A", **few_records), "units": 240},
+        aug_pe_b=of_pe(0.2, "B"),
+        aug_pe_b_m10={**of_pe(0.15, "B", **few_records), "units": 240},
+        free=of_pe(0.4, "A", privacy={"epsilon": 1e15, "noise_multiplier": 1e-6}),
+    )
+    lines = figures.records_sweep(found).data
+    assert [(line.name, list(line.x)) for line in lines] == [("aug_pe_a", [240, 2400]), ("aug_pe_b", [240, 2400])]
+    assert "differ in privacy.epsilon" in figures.epsilon_sweep(found).layout.meta
+
+
+def test_levels_of_cdpo_have_a_line_a_rejected_rank() -> None:
+    def cdpo(level: float, smoothing: float, **popri: Any) -> dict[str, Any]:
+        return entry("popri", level, popri={**popri, "preference": {"loss": "cdpo", "label_smoothing": smoothing}})
+
+    found = comparison(
+        popri=entry("popri", 0.1),
+        cdpo=cdpo(0.2, 0.1),
+        ipo=entry("popri", 0.9, popri={"preference": {"loss": "ipo"}}),
+        rank_3=entry("popri", 0.3, popri={"rejected_rank": 3}),
+        rank_3_cdpo_01=cdpo(0.4, 0.1, rejected_rank=3),
+        rank_3_cdpo_02=cdpo(0.5, 0.2, rejected_rank=3),
+    )
+    lines = figures.smoothing_sweep(found).data
+    assert [(line.name, list(line.x)) for line in lines] == [("popri", [0.0, 0.1]), ("rank_3", [0.0, 0.1, 0.2])]
+
+
+def test_clients_asked_and_clients_in_all_are_placed_with_what_follows_from_them_left_out() -> None:
+    def of(algorithm: str, level: float, most: int, asked: int | None, noise: float, **more: Any) -> dict[str, Any]:
+        drawn = {} if asked is None else {"sampling": "poisson", "clients_per_round": asked}
+        own = entry(
+            algorithm, level, corpus={"max_clients": most}, privacy={**drawn, "noise_multiplier": noise}, **more
+        )
+        return {**own, "units": most}
+
+    found = comparison(
+        popri_all=of("popri", 0.1, 1000, None, 3.0),
+        popri_some=of("popri", 0.2, 1000, 100, 0.8),
+        popri_of_9000=of("popri", 0.3, 9000, 1000, 0.7),
+        dp_ftrl_all=of("dp_ftrl", 0.1, 1000, None, 3.0, dp_ftrl={"separation": 1, "restart": 1}),
+        dp_ftrl_some=of("dp_ftrl", 0.2, 1000, None, 6.7, dp_ftrl={"separation": 10, "restart": 10}),
+        dp_ftrl_of_9000=of("dp_ftrl", 0.2, 9000, None, 9.0, dp_ftrl={"separation": 9, "restart": 9}),
+    )
+    asked = {line.name: list(line.x) for line in figures.participation(found).data}
+    assert sorted(asked.values()) == [[100, 1000], [100, 1000]]
+    in_all = {line.name: list(line.x) for line in figures.total_clients(found).data}
+    assert sorted(in_all.values()) == [[1000, 9000], [1000, 9000]]
+
+
+def test_shares_of_strong_silos_have_a_panel_for_each_measure() -> None:
+    def strong(share: float, level: float, **flexible: Any) -> dict[str, Any]:
+        own = entry("flexible", level, silos={"groups": None, "strong": share}, partition={"method": "iid"}, **flexible)
+        own["measures"]["mauve"] = {"mean": level / 2, "low": level / 2, "high": level / 2, "runs": 2}
+        return own
+
+    found = comparison(
+        flexible_strong_1=strong(0.01, 0.1),
+        flexible_strong_10=strong(0.1, 0.2),
+        flexible_strong_1_no_dp=strong(0.01, 0.3, flexible={"noise": False}),
+        flexible_strong_10_no_dp=strong(0.1, 0.4, flexible={"noise": False}),
+    )
+    found["measures"].append("mauve")
+    found["entries"]["flexible_strong_10_no_dp"]["measures"]["mauve"] = None  # too few texts
+    lines = figures.strong_sweep(found).data
+    assert [line.name for line in lines] == ["flexible_strong_1", "flexible_strong_1_no_dp"] * 2
+    assert [list(line.y) for line in lines] == [[10.0, 20.0], [30.0, 40.0], [0.05, 0.1], [0.15]]
+    assert "differ in silos.strong" in figures.strong_sweep(comparison(popri=entry("popri", 0.1))).layout.meta
+
+
+def test_pairs_of_models_stand_in_a_square_with_single_ones_on_its_diagonal() -> None:
+    found = comparison(
+        wasp=entry("wasp", 0.3),
+        one=entry("wasp", 0.2, **plms(a="x", b=None)),
+        two=entry("wasp", 0.25, **plms(a="x", b="y")),
+        other=entry("wasp", 0.9, **plms(a="x", b="y"), wasp={"contrast": False}),
+    )
+    (square,) = figures.pairs_of_models(found).data
+    assert [list(row) for row in square.z] == [[20.0, 25.0], [25.0, None]]
+    assert "two models alone" in figures.pairs_of_models(comparison(wasp=entry("wasp", 0.3))).layout.meta
+
+
+def test_curves_of_single_models_are_named_with_what_they_end_at() -> None:
+    found = comparison(
+        wasp=entry("wasp", 0.3),
+        wasp_a=entry("wasp", 0.2, **plms(a="x", b=None)),
+        wasp_a_b=entry("wasp", 0.25, **plms(a="x", b="y")),
+        aug_pe_a=entry("pe", 0.1, pe={"form": "aug_pe"}, models={"generator": "x"}),
+    )
+    names = [line.name for line in figures.models_by_round(found).data]
+    assert [name.split(" (")[0] for name in names] == ["wasp", "wasp_a", "aug_pe_a"]
+    assert "30.0" in names[0]
+
+
 def test_curves_are_means_over_seeds_by_round() -> None:
     found = comparison(popri=entry("popri", 0.4), rank_7=entry("popri", 0.3, popri={"rejected_rank": 7}))
     fid, distance = figures.rounds(found).data
     assert list(fid.y) == pytest.approx([0.41, 0.2])
     assert (fid.name, distance.showlegend) == ("popri", False)
-    (rank,) = figures.rejected_rank(found).data
-    assert rank.name == "rank_7"
+    found["entries"]["rank_7"]["curves"] |= {"fid_chosen": [[0.2, None]], "fid_rejected": [[0.5, None]]}
+    chosen, rejected, rank = figures.rejected_rank(found).data
+    assert [list(chosen.y), list(rejected.y), rank.name] == [[0.2], [0.5], "rank_7"]
     assert not figures.scoring(found).data
     assert "different sizes" in figures.rounds({**found, "fid_sizes": [80, 256]}).layout.meta
 

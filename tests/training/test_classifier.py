@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
 from fedtext.models.encoder import Encoder, load_encoder
 from fedtext.params.evaluation import ClassifierTraining
-from fedtext.training.classifier import train_classifier
+from fedtext.training.classifier import FineTuned, _first_states, train_classifier
 from tests.parameters import conf_base
 from tests.refusals import refuses
 
@@ -31,9 +33,12 @@ def encoder() -> Encoder:
     return load_encoder("offline", device="cpu")
 
 
-@pytest.mark.parametrize("kind", ["tfidf", "embeddings", "fine_tuned"])
-def test_it_learns_and_a_class_without_texts_is_not_given(kind: str, encoder: Encoder) -> None:
-    training = conf_base(ClassifierTraining, kind=kind, fine_tuning=FAST)
+@pytest.mark.parametrize(
+    ("kind", "reads"),
+    [("tfidf", "sentence"), ("embeddings", "sentence"), ("fine_tuned", "sentence"), ("fine_tuned", "first_token")],
+)
+def test_it_learns_and_a_class_without_texts_is_not_given(kind: str, reads: str, encoder: Encoder) -> None:
+    training = conf_base(ClassifierTraining, kind=kind, head_reads=reads, fine_tuning=FAST)
     before = {name: weight.clone() for name, weight in encoder.model.state_dict().items()}
     learner = train_classifier(encoder, TEXTS, CODES, 3, training, seed=1, label="test")
     found = learner.probabilities(NEW)
@@ -52,6 +57,25 @@ def test_fine_tuning_is_repeated_by_its_seed(encoder: Encoder) -> None:
     )
     assert once == pytest.approx(again, abs=1e-5)
     assert np.abs(once - other).max() > 1e-4
+
+
+def test_a_head_of_the_first_token_sees_that_state_alone(encoder: Encoder) -> None:
+    import torch
+
+    head = torch.nn.Linear(encoder.dim, encoder.dim)
+    torch.nn.init.eye_(head.weight)
+    torch.nn.init.zeros_(head.bias)
+    model = FineTuned(copy.deepcopy(encoder.model).float().eval(), head, 32, first_token=True)
+    with torch.inference_mode():
+        given = encoder.model.tokenizer(TEXTS[:2], padding=True, return_tensors="pt")
+        states = encoder.model[0].auto_model(**given).last_hidden_state
+        assert torch.allclose(model.logits(TEXTS[:2]), states[:, 0], atol=1e-5)
+        assert not torch.allclose(model.logits(TEXTS[:2]), states.mean(dim=1), atol=1e-2)
+
+
+def test_an_encoder_without_states_of_tokens_has_no_first_one() -> None:
+    with refuses("encoder-without-token-states"):
+        _first_states({"sentence_embedding": np.zeros((1, 3))})
 
 
 def test_one_class_alone_is_given_to_every_text(encoder: Encoder) -> None:

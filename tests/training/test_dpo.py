@@ -11,7 +11,7 @@ from peft import PeftModel
 
 from fedtext.params.training import Lora, PreferenceTraining
 from fedtext.training import dpo, lora
-from fedtext.training.dpo import loss_terms, train_preferences
+from fedtext.training.dpo import _schedule, loss_terms, train_preferences
 from fedtext.training.preference_pairs import tokenised
 from tests.parameters import conf_base
 from tests.refusals import refuses
@@ -121,6 +121,30 @@ def test_equal_inputs_give_equal_bytes_and_another_seed_others(llama, pairs, tmp
 
 
 @pytest.mark.sampled(every=4)
+def test_the_rate_ends_at_zero_or_at_the_final_rate() -> None:
+    from transformers.optimization import get_scheduler
+
+    def last_rate(final: float) -> float:
+        told = _schedule(PARAMS.model_copy(update={"final_rate": final}))
+        optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=PARAMS.learning_rate)
+        schedule = get_scheduler(
+            told["lr_scheduler_type"],
+            optimizer,
+            num_warmup_steps=0,
+            num_training_steps=10,
+            scheduler_specific_kwargs=told.get("lr_scheduler_kwargs"),
+        )
+        for _ in range(10):
+            optimizer.step()
+            schedule.step()
+        return float(schedule.get_last_lr()[0])
+
+    assert last_rate(0.0) == pytest.approx(0.0)
+    assert last_rate(3e-3) == pytest.approx(3e-3)
+    with refuses("final-rate-above-rate"):
+        conf_base(PreferenceTraining, learning_rate=1e-4, final_rate=1e-3)
+
+
 @pytest.mark.parametrize(
     "params",
     [

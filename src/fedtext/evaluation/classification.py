@@ -139,6 +139,13 @@ def classify_by_name(held_out: pd.DataFrame, task: Task, encoder: Encoder) -> di
     return _scored(held_out, task, given, Labelled([], np.zeros(0, dtype=np.int64), named=True))
 
 
+def classify_as_largest(held_out: pd.DataFrame, task: Task) -> dict[str, np.ndarray]:
+    """Give every held-out text the class that most of them have (epsilon = 0 of POPri's OpenReview, section 5)."""
+    true = class_codes(held_out["label"], task)
+    largest = np.bincount(true[true != UNKNOWN], minlength=len(task.labels)).argmax()
+    return _scored(held_out, task, np.full(len(true), largest), Labelled([], np.zeros(0, dtype=np.int64), named=False))
+
+
 def classify_condition(
     learned_from: Labelled,
     held_out: pd.DataFrame,
@@ -170,7 +177,12 @@ def classify_condition(
 
 
 def compare_classified(
-    scored: Mapping[str, Scored], task: Task, clients: Codes, kind: str, columns: Sequence[str] = ()
+    scored: Mapping[str, Scored],
+    task: Task,
+    clients: Codes,
+    kind: str,
+    columns: Sequence[str] = (),
+    untrained: str = "names",
 ) -> dict[str, Any]:
     """Return the classification document that a report reads; it holds aggregates only.
 
@@ -182,12 +194,13 @@ def compare_classified(
         clients: The cluster (client) of each held-out text, by which errors are computed.
         kind: The kind of the classifier.
         columns: Names of the parts of control codes.
+        untrained: What epsilon = 0 answers (`Classification.untrained`).
 
     Returns:
         The document of `paired.compare_scored`, with F1 measures and the intervals of all; `labels`, `kind` (of
-        classifier), `parts` (the values of each evaluated part of the codes) and `classes`. The last is for conditions
-        that train on texts which are not private: texts of each class (`by_class`), and whether the nearest class name
-        gave the classes (`named`).
+        classifier), `untrained`, `parts` (the values of each evaluated part of the codes) and `classes`. The last is
+        for conditions that train on texts which are not private: texts of each class (`by_class`), and whether the
+        nearest class name gave the classes (`named`).
     """
     parts = {part.name: list(part.task.labels) for part in code_parts(task, columns)}
     beside = [
@@ -205,6 +218,7 @@ def compare_classified(
         "measures": [CLASS_ACCURACY.name, MACRO_F1.name],
         "labels": list(task.labels),
         "kind": kind,
+        "untrained": untrained,
         "parts": parts,
         "classes": {n: {BY_CLASS: o[BY_CLASS].tolist(), NAMED: bool(o[NAMED])} for n, o in learned.items()},
     }
@@ -215,7 +229,8 @@ def compare_released_classes(
 ) -> dict[str, Any]:
     """Return the same document from noisy sums: accuracy alone, since F1 would need counts of every class."""
     compared = compare_released(released, texts, CLASS_ACCURACY)
-    return {**compared, "labels": list(task.labels), "kind": kind, "parts": {}, "classes": {}}
+    told = {"labels": list(task.labels), "kind": kind, "untrained": "names", "parts": {}, "classes": {}}
+    return {**compared, **told}
 
 
 def _intervals(scored: Scored, measures: Sequence[OnHeldOut], clients: Codes) -> dict[str, float]:

@@ -3,6 +3,7 @@
 The rule is the same for every condition: evenly spaced texts are held out for validation. The model is trained on the
 others once for every learning rate, and the cross-entropy of the validation texts is measured after every epoch. The
 rate and the epoch with the lowest are kept. Neither the evaluated texts nor other conditions influence the choice.
+Validation texts from elsewhere may be given instead; then all texts are trained on.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ def fine_tune_and_count(
     *,
     length: int,
     seed: int,
+    validation: Sequence[str] | None = None,
 ) -> dict[str, tuple[NextTokenCounts, dict[str, Any]]]:
     """Fine-tune on each condition's texts and count correct predictions in every evaluated text.
 
@@ -86,7 +88,9 @@ def fine_tune_and_count(
     tokenizer = on_device.tokenizer()
     evaluated = text_windows(tokenizer, eval_texts, length)
     windows = {name: text_windows(tokenizer, texts, length) for name, texts in conditions.items()}
-    trained = fine_tune_each(on_device, {name: own for name, own in windows.items() if own.rows}, params, seed=seed)
+    judged_by = None if validation is None else text_windows(tokenizer, validation, length)
+    nonempty = {name: own for name, own in windows.items() if own.rows}
+    trained = fine_tune_each(on_device, nonempty, params, seed=seed, validation=judged_by)
     counted = {}
     for name in conditions:
         model, facts = trained.pop(name) if name in trained else (on_device.load()[0].float(), UNTRAINED)
@@ -103,7 +107,12 @@ def fine_tune(
 
 
 def fine_tune_each(
-    on_device: LanguageModel, conditions: Mapping[str, Windows], params: Evaluation, *, seed: int
+    on_device: LanguageModel,
+    conditions: Mapping[str, Windows],
+    params: Evaluation,
+    *,
+    seed: int,
+    validation: Windows | None = None,
 ) -> dict[str, tuple[PreTrainedModel, dict[str, Any]]]:
     """Train a fresh copy of the on-device model on each condition's texts, with the recipe `params.training`.
 
@@ -117,7 +126,8 @@ def fine_tune_each(
         ValueError: no text has a token, a window is longer than the model's context, or a training diverges.
     """
     usable = {name: texts.with_tokens() for name, texts in conditions.items()}
-    trainings = [one for name, texts in usable.items() for one in _trainings(name, texts, params.training)]
+    recipe = params.training
+    trainings = [one for name, texts in usable.items() for one in _trainings(name, texts, recipe, validation)]
     best: dict[str, Trained] = {}
     seconds = dict.fromkeys(usable, 0.0)
     for training, trained, took in _side_by_side(on_device, trainings, params.training, seed=seed):
@@ -170,10 +180,12 @@ class _Training:
         return Trained(model, self.rate, min(float(best.epoch), recipe.epochs), best.loss, last)
 
 
-def _trainings(condition: str, texts: Windows, recipe: TunedTraining) -> Iterator[_Training]:
-    """Yield one training for each learning rate, or only the first if no text is held out to select by."""
-    held_out = held_out_texts(texts.samples, recipe.held_out_share)
-    judged_by = texts.chosen(held_out).rows
+def _trainings(
+    condition: str, texts: Windows, recipe: TunedTraining, validation: Windows | None = None
+) -> Iterator[_Training]:
+    """Yield one training for each learning rate, or only the first if there is no text to select by."""
+    held_out = held_out_texts(texts.samples, recipe.held_out_share if validation is None else 0)
+    judged_by = texts.chosen(held_out).rows if validation is None else validation.rows
     trained_on = padded(texts.chosen(np.delete(np.arange(texts.samples), held_out)).rows)
     for rate in recipe.learning_rates if judged_by else recipe.learning_rates[:1]:
         yield _Training(condition, trained_on, judged_by, rate)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, NotRequired, TypedDict
 
 import numpy as np
 from jaxtyping import Float
@@ -18,19 +18,24 @@ class Rounds(TypedDict):
       that says how good the set is.
     - `stopped`: whether the run ended before its last round.
     - `chosen`: the adapter that wrote the final texts, from 0 (untuned).
+    - `pairs`, of an algorithm that trains on pairs: for each set of candidates the rows of the chosen and of the
+      rejected ones among those that are not empty; a set that nothing was trained on has none.
     """
 
     released_scores: list[float | None]
     stopped: bool
     chosen: int
+    pairs: NotRequired[list[tuple[list[int], list[int]]]]
 
 
 class Candidates(NamedTuple):
-    """One adapter's candidates: their released score and their embeddings."""
+    """One adapter's candidates: their released score, their embeddings, and the rows of pairs among them, if any."""
 
     adapter: int
     released_score: float | None
     embeddings: Float[np.ndarray, "candidate dim"]
+    chosen: Sequence[int] = ()
+    rejected: Sequence[int] = ()
 
 
 def candidates_of(
@@ -56,4 +61,8 @@ def candidates_of(
             code="scores-do-not-fit-rounds",
             value=len(scores),
         )
-    return [Candidates(adapter, scores[adapter], rows) for adapter, rows in by_adapter.items()]
+    pairs = dict(enumerate(rounds.get("pairs", ())))
+    return [
+        Candidates(adapter, scores[adapter], rows, *pairs.get(adapter, ((), ())))
+        for adapter, rows in by_adapter.items()
+    ]

@@ -118,8 +118,11 @@ def score_conditions(
     evaluation: Evaluation,
     *,
     length: int,
+    validation: Sequence[str] | None = None,
 ) -> dict[str, dict[str, np.ndarray]]:
     """Fine-tune the on-device model on each condition's texts, if it has any, and count correct predictions.
+
+    `validation`: the texts by which rate and epoch are chosen; None: a part of a condition's own.
 
     Returns:
         By condition, arrays of `NextTokenCounts` over the held-out texts, `texts` (given to train on), what was chosen
@@ -128,7 +131,8 @@ def score_conditions(
     """
     recipe: dict[str, Any] = {"length": length, "seed": evaluation.seed}
     scored = {}
-    for name, (counts, facts) in fine_tune_and_count(on_device, conditions, held_out, evaluation, **recipe).items():
+    counted = fine_tune_and_count(on_device, conditions, held_out, evaluation, validation=validation, **recipe)
+    for name, (counts, facts) in counted.items():
         published = {}
         if evaluation.published_metric:
             texts = conditions[name]

@@ -29,8 +29,9 @@ def draw_prompts(
     form: PromptForm,
     rng: np.random.Generator,
     examples: bool = True,
+    shots: int = SHOTS,
 ) -> pd.DataFrame:
-    """Build `count` prompts of `SHOTS` distinct samples from the rows `pool`, classes in turn.
+    """Build `count` prompts of `shots` distinct samples from the rows `pool`, classes in turn.
 
     With `examples` False a prompt shows no sample and is the request alone.
 
@@ -44,16 +45,17 @@ def draw_prompts(
     Raises:
         ValueError: fewer samples than a prompt shows.
     """
-    if len(pool) < SHOTS:
+    if len(pool) < shots:
         raise InputError(
-            f"{len(pool)} samples to draw prompts from, {SHOTS} are shown in each: add public text",
+            f"{len(pool)} samples to draw prompts from, {shots} are shown in each: add public text",
             code="too-few-samples-to-show",
         )
     texts, topics = samples["text"].to_numpy(), _topics(samples, classes, form)
     rows = []
     for k in range(count):
         label = classes[k % len(classes)]
-        shown = _of_one_topic(topics, pool, rng) if topics is not None else rng.choice(pool, size=SHOTS, replace=False)
+        alike = None if topics is None else _of_one_topic(topics, pool, rng)
+        shown = rng.choice(pool, size=shots, replace=False) if alike is None else alike[:shots]
         topic = None if topics is None else topics[shown[0]]
         rows.append((k, form.request([texts[i] for i in shown] if examples else [], label, topic), label))
     return pd.DataFrame(rows, columns=["prompt_id", "prompt", "label"])
@@ -70,10 +72,10 @@ def _topics(samples: pd.DataFrame, classes: Sequence[str | None], form: PromptFo
 def _of_one_topic(
     topics: np.ndarray, pool: Int[np.ndarray, " pool"], rng: np.random.Generator
 ) -> Int[np.ndarray, " shown"]:
-    """Sample `SHOTS` rows of the pool: one at random, then others of its topic, then any."""
+    """Return the pool's rows at random, those of the first one's topic before the others."""
     shuffled = rng.permutation(pool)
     other = topics[shuffled] != topics[shuffled[0]]
-    return shuffled[np.argsort(other, kind="stable")][:SHOTS]
+    return shuffled[np.argsort(other, kind="stable")]
 
 
 def prompts_by_class(

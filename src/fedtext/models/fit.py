@@ -95,6 +95,26 @@ def has_start_token(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str 
     )
 
 
+# Kinds of the library that are made for both directions, and of which the causal class reads both unless told not to.
+DECODERS_OF_THEIR_OWN = ("bart", "mbart", "mvp")  # whose causal class is a decoder whatever the configuration says
+
+
+def reads_forwards(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
+    """Return the fault of a model that would read the tokens after the one that it predicts; None if it does not."""
+    from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES as BOTH_WAYS
+
+    place = directory / "config.json"
+    told = json.loads(place.read_bytes()) if place.is_file() else {}
+    kind = told.get("model_type")
+    if kind not in BOTH_WAYS or kind in DECODERS_OF_THEIR_OWN or told.get("is_decoder") or told.get("causal"):
+        return None
+    return (
+        f"it is of the kind {kind} and no decoder (is_decoder in its config.json), so as a next-token model it would "
+        "read the tokens that it is to predict: name a causal model, as distilbert/distilgpt2, or train a copy of it "
+        "with is_decoder=true"
+    )
+
+
 def has_mask(tokenizer: PreTrainedTokenizerBase, directory: Path) -> str | None:
     """Return the fault of a tokenizer without a mask token; None if it has one."""
     return None if tokenizer.mask_token_id is not None else f"its tokenizer has no mask_token: {OWN_TOKENIZER}"
@@ -131,7 +151,7 @@ def chat_fault(tokenizer: PreTrainedTokenizerBase) -> str | None:
     return None if MESSAGE in str(said) else "has a chat template that leaves out what a user says"
 
 
-LANGUAGE_MODEL: tuple[TokenizerCheck, ...] = (reads_any_text, has_start_token, has_embedding_rows)
+LANGUAGE_MODEL: tuple[TokenizerCheck, ...] = (reads_any_text, reads_forwards, has_start_token, has_embedding_rows)
 MASKED_MODEL: tuple[TokenizerCheck, ...] = (reads_any_text, has_mask, has_embedding_rows)
 TAGGER: tuple[TokenizerCheck, ...] = (reads_any_text, has_offsets, has_embedding_rows)
 ENCODER: tuple[TokenizerCheck, ...] = (reads_any_text, has_embedding_rows)

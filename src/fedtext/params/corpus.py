@@ -30,6 +30,12 @@ PUBLISHED_NAMES: tuple[PublishedName, ...] = get_args(PublishedName)
 DocstringKind = Literal["class", "function", "method", "module", "property"]
 DOCSTRING_KINDS: tuple[DocstringKind, ...] = get_args(DocstringKind)
 DOCSTRING_COLUMNS = ("package", "kind")
+# Columns of which labels can be made (`corpus.code_columns`), by source; those of a table are the table's own.
+CODE_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "docstrings": DOCSTRING_COLUMNS,
+    "snapshot": ("area", "recommendation"),  # of OpenReview's reviews
+    "yelp": ("category", "stars"),
+}
 # Whether ids that look alike are one client; None: not declared, and a corpus that has such ids is rejected.
 ClientIds = Literal["exact", "folded"] | None
 # Columns that determine a row's client: its owner's, or, where no column names one, a digest of all that the row holds.
@@ -102,8 +108,9 @@ class Corpus(Parameters):
     docstrings. `openings` are the words that texts begin with; the user provides them, and they never come from private
     text. `client_column` None makes each row of a table its own client. `client_ids` declares whether ids in files, of
     clients and of silos, that look alike are one (fedtext.corpora.clients). A record's label is the value of
-    `label_column`, or that of all `code_columns` together, a control code (`fedtext.params.task.joined`). Docstrings
-    have the columns `package`, their default label, and `kind`. The text of a docstring is the `first` of its
+    `label_column`, or that of all `code_columns` together, a control code (`fedtext.params.task.joined`). Sources that
+    are no tables have columns of their own (`CODE_COLUMNS`), as docstrings `package`, their label where none is named,
+    and `kind`. The text of a docstring is the `first` of its
     `paragraphs`, or `all`, if it has more than `min_chars` characters. With the source `silos` the private text is not
     here: silos keep it in processes of their own (fedtext.silo).
     """
@@ -166,12 +173,13 @@ class Corpus(Parameters):
         return None if description is None else as_phrase(description)
 
     @model_validator(mode="after")
-    def _docstrings_have_these_columns(self) -> Self:
-        for column in self.code_columns if self.source == "docstrings" else ():
-            if column not in DOCSTRING_COLUMNS:
+    def _the_source_has_these_columns(self) -> Self:
+        known = CODE_COLUMNS.get(self.source, self.code_columns)
+        for column in self.code_columns:
+            if column not in known:
                 raise InputError(
-                    f"corpus.code_columns names {column!r}, which docstrings do not have: "
-                    f"{did_you_mean(column, DOCSTRING_COLUMNS)}",
+                    f"corpus.code_columns names {column!r}, which corpus.source {self.source!r} does not have: "
+                    f"{did_you_mean(column, known)}",
                     code="unknown-code-column",
                     parameter="corpus.code_columns",
                     value=column,
@@ -193,7 +201,7 @@ class Corpus(Parameters):
     @model_validator(mode="after")
     def _its_source_is_asked_for(self) -> Self:
         reads_path = self.source if self.has_path else "table"
-        in_columns = self.source if self.source == "docstrings" else "table"
+        in_columns = self.source if self.source in CODE_COLUMNS else "table"
         sources = (("path", reads_path), ("snapshot", "snapshot"), ("config", "snapshot"), ("code_columns", in_columns))
         for name, source in sources:
             if getattr(self, name) not in (None, ()) and self.source != source:

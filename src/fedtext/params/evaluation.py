@@ -163,6 +163,18 @@ class Evaluation(Parameters):
         """Return whether figures of held-out text are noisy releases, which protect the test clients."""
         return not corpus.is_public if self.dp is None else self.dp
 
+    def validate_choice(self, corpus: Corpus) -> None:
+        """Raise ValueError if trainings are to be chosen on validation clients' text that is not public."""
+        if self.training.chosen_on == "validation" and (self.is_dp(corpus) or not corpus.is_public):
+            raise InputError(
+                "evaluation.training.chosen_on is validation, which reads the validation clients' text without a "
+                "mechanism in every training, and this text is to be protected: choose on the texts themselves "
+                "(own_texts), or on a corpus that is public (corpus.declared_public=true)",
+                code="choice-on-private-text",
+                parameter="evaluation.training.chosen_on",
+                value="validation",
+            )
+
     def has_private_control(self, corpus: Corpus) -> bool:
         """Return whether a model is trained on the protected text without protection, as a non-private bound."""
         return corpus.is_public if self.private_control is None else self.private_control
@@ -194,23 +206,29 @@ class ClassifierTraining(Parameters):
     """A logistic regression on TF-IDF or on frozen `embeddings`, or an encoder that is `fine_tuned`.
 
     `penalty` is C of scikit-learn's logistic regression, the inverse of the L2 penalty's weight. `fine_tuning` is the
-    encoder's; `length` is the most tokens of a text that it reads.
+    encoder's; `length` is the most tokens of a text that it reads. `head_reads` says what the new head sees: the
+    `sentence` embedding, or the state of the `first_token`, as BERT's own head does.
     """
 
     kind: Kind
     penalty: float = Field(gt=0)
     fine_tuning: CausalTraining
     length: int = Field(ge=4)
+    head_reads: Literal["sentence", "first_token"]
 
 
 class Classification(TaskParameters):
     """Classification: a classifier is trained on the texts and evaluated on held-out text.
+
+    `untrained` is what epsilon = 0 answers: the class whose `names` is nearest to a text, or the `largest_class` of the
+    held-out texts for all of them, which no budget covers.
 
     `measured`: null: if `task.labels` names classes and figures of held-out text may be exact; true: also as a noisy
     release, where `clip_norm` is the clipping norm of a test client's contribution, in texts.
     """
 
     measured: bool | None
+    untrained: Literal["names", "largest_class"]
     clip_norm: float = Field(gt=0)
     training: ClassifierTraining
     seed: Seed
@@ -223,3 +241,12 @@ class Classification(TaskParameters):
         """Raise ValueError if it is requested and there are no classes; it has a noisy release, `dp` or not."""
         if self.measured:
             task.validate_classes("classification.measured=true")
+        if self.untrained == "largest_class" and dp:
+            raise InputError(
+                "classification.untrained is largest_class, and this run releases figures of held-out text with noise: "
+                "which class is the largest would be one more release, so set it to names, or measure without "
+                "protection (evaluation.dp=false)",
+                code="largest-class-has-no-release",
+                parameter="classification.untrained",
+                value="largest_class",
+            )

@@ -1,4 +1,4 @@
-"""Parameters of flexible participation; published ones: conf/paper/parameters/flexible.yml."""
+"""Parameters of flexible participation; published ones: conf/flexible/parameters/flexible.yml."""
 
 from __future__ import annotations
 

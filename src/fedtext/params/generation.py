@@ -47,8 +47,8 @@ class Sampler(Parameters):
     """At most `max_new_tokens` tokens, then cut to the chunk length; `prompt` is the prompt form (`as_prompt`).
 
     `description` says in the prompt what the texts are (`corpus.description`); null: it is not mentioned. `examples`:
-    prompts show public texts. `openings`: the words that texts begin with, for prompts in turn (`corpus.openings`).
-    `legible_only` drops texts that fail the quality filter (`generation.cleaning`).
+    prompts show public texts, `shots` of them in a list. `openings`: the words that texts begin with, for prompts in
+    turn (`corpus.openings`). `legible_only` drops texts that fail the quality filter (`generation.cleaning`).
 
     `top_p` < 1 keeps the most probable tokens that together hold this mass; `min_p` > 0 drops every token with less
     than this share of the most probable one's probability, and needs no sort. `repetition_penalty` > 1 makes tokens
@@ -65,6 +65,7 @@ class Sampler(Parameters):
     legible_only: bool
     prompt: Prompt
     examples: bool
+    shots: int = Field(ge=1, le=5)
     openings: Openings
     description: str | None
 

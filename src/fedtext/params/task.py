@@ -6,17 +6,31 @@ by TAB (Yue et al., ACL 2023, section 4.1), so no part may contain one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from pydantic import field_validator
 
 from fedtext.params import Parameters, each_once, words
 from fedtext.system.errors import InputError
 
+BETWEEN_PARTS = "\t"
+
+
+def as_labels(declared: object) -> object:
+    """Return declared classes as a list: words, or for control codes the values of each part by its name.
+
+    `{category: bars shopping, stars: 1 5}` stands for the four codes. A part whose values are null is left out.
+    """
+    if not isinstance(declared, Mapping):
+        return words(declared)
+    parts = [cast("Sequence[object]", words(values)) for values in declared.values() if values is not None]
+    return tuple(joined(tuple(map(str, values))) for values in product(*parts)) if parts else ()
+
 
 class OfClasses(Parameters):
-    """Base of parameters with `labels`: the classes, public and declared, never read from private data.
+    """Base of parameters with `labels`: the classes, public and declared, never read from private data (`as_labels`).
 
     No labels: there are no classes. A model declares the field itself, in its own place: the order of fields is part of
     a query's description, and so of the names of noise streams.
@@ -29,7 +43,7 @@ class OfClasses(Parameters):
     if TYPE_CHECKING:
         labels: tuple[str, ...]
 
-    _words = field_validator("labels", mode="before", check_fields=False)(words)
+    _words = field_validator("labels", mode="before", check_fields=False)(as_labels)
 
     @field_validator("labels", check_fields=False)
     @classmethod
@@ -40,9 +54,6 @@ class OfClasses(Parameters):
     def classes(self) -> tuple[str | None, ...]:
         """The declared labels, or one unnamed class."""
         return self.labels or (None,)
-
-
-BETWEEN_PARTS = "\t"
 
 
 def joined(values: Sequence[str]) -> str:
@@ -64,6 +75,11 @@ def joined(values: Sequence[str]) -> str:
 def parts_of(label: str) -> tuple[str, ...]:
     """Return the values of a label's parts; the label itself if it has one part."""
     return tuple(label.split(BETWEEN_PARTS))
+
+
+def in_one_word(value: str) -> str:
+    """Return a value of a data set as a class that a command line can name: `_` for spaces and commas."""
+    return "_".join(value.replace(",", " ").split())
 
 
 def in_words(label: str) -> str:

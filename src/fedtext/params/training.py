@@ -36,13 +36,15 @@ class TunedTraining(Parameters):
     """Next-token training at one of `learning_rates` for at most `epochs`, selected on a part of the training texts.
 
     The share `held_out_share` of the texts is for validation: the rate and the epoch with the lowest loss on it are
-    kept. 0: nothing is selected, there is one rate, and all texts are trained on for all epochs. The rest is
-    `CausalTraining`'s.
+    kept. 0: nothing is selected, there is one rate, and all texts are trained on for all epochs. With `chosen_on`
+    `validation` they are selected on the validation clients' text instead, as POPri's paper does, and all texts are
+    trained on; no budget covers that. The rest is `CausalTraining`'s.
     """
 
     learning_rates: tuple[LearningRate, ...] = Field(min_length=1)
     epochs: float = Field(gt=0)
     held_out_share: float = Field(ge=0, lt=0.5)
+    chosen_on: Literal["own_texts", "validation"]
     batch_size: int = Field(ge=1)
     warmup_share: float = Field(ge=0, lt=1)
     weight_decay: float = Field(ge=0)
@@ -56,7 +58,7 @@ class TunedTraining(Parameters):
 
     @model_validator(mode="after")
     def _has_what_to_choose_by(self) -> Self:
-        if len(self.learning_rates) > 1 and self.held_out_share == 0:
+        if len(self.learning_rates) > 1 and self.held_out_share == 0 and self.chosen_on == "own_texts":
             raise InputError(
                 f"evaluation.training.learning_rates are {' '.join(map(str, self.learning_rates))} and held_out_share "
                 "is 0, so no text is held out to choose by: name one rate, or set held_out_share to 0.1",
@@ -115,6 +117,8 @@ class DpSgd(Parameters):
 class PreferenceTraining(Parameters):
     """DPO, IPO or cDPO on (prompt, chosen, rejected); the reference is always the public checkpoint.
 
+    The rate falls by a cosine from `learning_rate` to `final_rate` within a training.
+
     `label_smoothing` is cDPO's: the assumed share of mislabelled pairs. `chosen_nll_weight` adds that much of the
     chosen texts' mean negative log-likelihood per token. `activation_checkpointing` trades time for memory.
 
@@ -132,6 +136,7 @@ class PreferenceTraining(Parameters):
     epochs: float = Field(gt=0)
     batch_size: int = Field(ge=1)
     learning_rate: LearningRate
+    final_rate: float = Field(ge=0)
     activation_checkpointing: bool
     gpus: int = Field(ge=1)
     pairs_at_once: int | None = Field(ge=1)
@@ -153,6 +158,18 @@ class PreferenceTraining(Parameters):
                 code="batch-does-not-fit-gpus",
                 parameter="preference.gpus",
                 value=self.gpus,
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _rate_falls(self) -> Self:
+        if self.final_rate > self.learning_rate:
+            raise InputError(
+                f"preference.final_rate is {self.final_rate:g}, above preference.learning_rate {self.learning_rate:g}: "
+                "the rate falls to it, so name a smaller one; 0 is the plain cosine",
+                code="final-rate-above-rate",
+                parameter="preference.final_rate",
+                value=self.final_rate,
             )
         return self
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from fedtext.params import Seed
+from fedtext.params import Seed, words
 from fedtext.params.generation import Sampler
 from fedtext.params.task import OfClasses
 from fedtext.system.errors import InputError
 
 MOST_VOTES = 32  # a record's smallest vote is then 2^-31: sums of votes stay exact
-LABEL = "{label}"
+LABEL, ATTRIBUTE = "{label}", "{attribute}"
 
 
 class Wasp(OfClasses):
@@ -25,12 +25,16 @@ class Wasp(OfClasses):
     `model_sums` releases the models' votes by themselves, at a tenth of the budget.
 
     `labels` are the classes, declared, never read from private data; none: one unnamed class. Prompts name them: `noun`
-    is what a text is, and `about` how a class is named, as "about {label}". `shown` texts of a class are good examples
-    and as many are bad ones. With `contrast` a prompt shows half of either; without, all good ones, and there are no
-    votes for the most dissimilar. `prompts_per_class` are sampled for a model, class and round.
+    is what a text is, and `about` how a class is named, as "about {label}". `attributes` vary the texts of every class,
+    each asked for in turn; `about_attribute` is how one is named, as "by {attribute}". `shown` texts of a class are
+    good examples and as many are bad ones. With `contrast` a prompt shows half of either; without, all good ones, and
+    there are no votes for the most dissimilar. `prompts_per_class` are sampled for a model, class and round.
 
     `weighting` is what a model's share of the next round follows: its `votes`, their `softmax`, or `uniform`, equal
     shares. No model's share is below `weight_floor` by much.
+
+    `round_delta` is the paper's delta_iter, of one vote, where `privacy.calibration` is published; null:
+    `privacy.delta`, which the paper takes for it.
     """
 
     group = "wasp"
@@ -40,6 +44,8 @@ class Wasp(OfClasses):
     labels: tuple[str, ...]
     noun: str = Field(min_length=1)
     about: str
+    attributes: tuple[str, ...]
+    about_attribute: str
     votes: Literal["top_q", "single_release", "random", "none"]
     votes_per_record: int = Field(ge=1, le=MOST_VOTES)
     clip_norm: float | None = Field(gt=0)
@@ -49,17 +55,21 @@ class Wasp(OfClasses):
     prompts_per_class: int = Field(ge=1)
     weighting: Literal["votes", "softmax", "uniform"]
     weight_floor: float = Field(ge=0, lt=1)
+    round_delta: float | None = Field(gt=0, lt=1)
     sampler: Sampler
     seed: Seed
 
-    @field_validator("about")
+    _attributes = field_validator("attributes", mode="before")(words)
+
+    @field_validator("about", "about_attribute")
     @classmethod
-    def _names_the_class(cls, about: str) -> str:
-        if LABEL not in about:
+    def _names_what_it_is_about(cls, about: str, info: ValidationInfo) -> str:
+        what, name = ("a class", LABEL) if info.field_name == "about" else ("an attribute", ATTRIBUTE)
+        if name not in about:
             raise InputError(
-                f"wasp.about is {about!r}: it says how a prompt names a class, so put {LABEL} into it",
+                f"wasp.{info.field_name} is {about!r}: it says how a prompt names {what}, so put {name} into it",
                 code="about-without-label",
-                parameter="wasp.about",
+                parameter=f"wasp.{info.field_name}",
                 value=about,
             )
         return about
@@ -87,6 +97,10 @@ class Wasp(OfClasses):
                 value=True,
             )
         return self
+
+    def attribute_of(self, prompt: int) -> str | None:
+        """Return the attribute that a class's prompt with this number asks for; None where there are no attributes."""
+        return self.attributes[prompt % len(self.attributes)] if self.attributes else None
 
     @property
     def parts(self) -> tuple[str, ...]:

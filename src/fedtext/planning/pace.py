@@ -201,6 +201,7 @@ def _sampler(tokens: int, rows: int) -> Sampler:
         legible_only=False,
         prompt="list",
         examples=True,
+        shots=1,
         openings=(),
         description=None,
     )

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from fedtext.evaluation.cost import cost_rows, with_seconds
 from fedtext.evaluation.intervals import Interval, mean_interval, paired_difference
-from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
+from fedtext.evaluation.measures.distances import FID, FID_CHOSEN, FID_REJECTED, MEDIAN_DISTANCE
 from fedtext.evaluation.measures.known import MEASURES, measure, measures_in_document
 from fedtext.evaluation.measures.measure import Direction, Measure, OnHeldOut
 from fedtext.evaluation.measures.preferences import DOCUMENT as WIN_RATES
@@ -24,7 +24,7 @@ from fedtext.system.errors import InputError
 
 BySeed = dict[int, float]
 REPRODUCED, REFUTED, UNDECIDED = "reproduced", "not reproduced", "undecided at this size"
-CURVES = (FID.name, MEDIAN_DISTANCE.name)
+CURVES = (FID.name, MEDIAN_DISTANCE.name, FID_CHOSEN.name, FID_REJECTED.name)
 
 
 class Run(NamedTuple):

@@ -39,6 +39,16 @@ def styled(figure: Figure, title: str, *, height: int = 380, legend: bool = Fals
     return figure
 
 
+def empty_figure(title: str, reason: str) -> Figure:
+    """Return an empty figure with the reason as text; `layout.meta` holds it too."""
+    from plotly.graph_objects import Figure
+
+    figure = styled(Figure(), title, height=160)
+    figure.update_layout(meta=f"left out: {reason}")
+    figure.add_annotation(text=plain_text(f"Left out: {reason}"), showarrow=False, x=0, xref="paper", xanchor="left")
+    return figure
+
+
 @cache
 def _register_template() -> None:
     from plotly.graph_objects import Layout, layout

@@ -1,20 +1,33 @@
-"""Figures 1, 2, 3, 4, 6 and 8 of POPri, and 3, 4 and 5 of WASP: means over seeds, with 95% t intervals.
+"""Figures 1 to 4 and 6 to 8 of POPri, and 1 and 3 to 8 of WASP: means over seeds, with 95% t intervals.
 
 A figure shows the entries that vary its parameter; without such entries it is empty and gives the reason.
 """
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedtext.evaluation.intervals import mean_interval
-from fedtext.evaluation.measures.distances import FID, MEDIAN_DISTANCE
-from fedtext.evaluation.measures.measure import Distance
+from fedtext.evaluation.measures.distances import FID, FID_CHOSEN, FID_REJECTED, MEDIAN_DISTANCE
+from fedtext.evaluation.measures.known import measure
+from fedtext.evaluation.measures.measure import Distance, Measure
 from fedtext.params import conditions as known
 from fedtext.reporting.comparison import main_measure
-from fedtext.reporting.figure_style import CONTROL, MUTED, PRIVATE, SYNTHETIC, WARNING, note, plain_text, styled
+from fedtext.reporting.figure_style import (
+    CONTROL,
+    MUTED,
+    PRIVATE,
+    SYNTHETIC,
+    WARNING,
+    empty_figure,
+    note,
+    plain_text,
+    styled,
+)
 from fedtext.reporting.figures import whole_step
 from fedtext.reporting.figures_pca import HELD_OUT
 
@@ -25,7 +38,17 @@ COLOURS = (SYNTHETIC, WARNING, "#2e8b57", "#7b3fa0", CONTROL, PRIVATE, "#b8860b"
 LEVELS = (known.EPS0, known.PUBLIC_CONTROL, known.PRIVATE)
 SCORING, RANK = ("popri", "scoring"), ("popri", "rejected_rank")
 CLIENTS, EPSILON = ("privacy", "clients_per_round"), ("privacy", "epsilon")
-Place = Callable[[Mapping[str, Any]], float | None]  # an entry's value on the figure's x axis; None: not shown
+LARGEST_EPSILON = 1e3  # what is above it stands for no noise, and has no place on an axis
+
+
+class Point(NamedTuple):
+    """Where an entry stands in a sweep: its value on the x axis, and all other parameters of its own."""
+
+    x: float
+    others: Mapping[str, Any]
+
+
+Place = Callable[[Mapping[str, Any]], Point | None]  # None: the entry is not shown
 
 
 def accuracy_by_entry(comparison: Mapping[str, Any]) -> Figure:
@@ -61,12 +84,19 @@ def accuracy_by_entry(comparison: Mapping[str, Any]) -> Figure:
 def participation(comparison: Mapping[str, Any]) -> Figure:
     """Draw Figure 3: accuracy by the number of clients sampled a round, a line an algorithm."""
     title, reason = "Figure 3: accuracy by clients asked a round", "differ in privacy.clients_per_round alone."
-    return _sweep(comparison, title, "clients asked a round", _setting(CLIENTS, "units", "sampling"), reason)
+    return _sweep(comparison, title, "clients asked a round", _clients_asked, reason)
+
+
+def total_clients(comparison: Mapping[str, Any]) -> Figure:
+    """Draw v1's Figure 7, right: accuracy by the number of clients in all, where as many are asked a round."""
+    title, reason = "v1, Figure 7: accuracy by clients in all", "differ in corpus.max_clients alone."
+    figure = _sweep(comparison, title, "clients in all", _clients_in_all, reason)
+    return figure.update_xaxes(type="log") if figure.data else figure
 
 
 def epsilon_sweep(comparison: Mapping[str, Any]) -> Figure:
     """Draw Table 1 as curves: accuracy by epsilon, a line an algorithm."""
-    place = _setting(EPSILON, "epsilon")  # infinity has no place on the axis
+    place = _setting(EPSILON, "epsilon", most=LARGEST_EPSILON)
     return _sweep(comparison, "Accuracy by ε", "ε", place, "differ in privacy.epsilon alone.")
 
 
@@ -89,6 +119,50 @@ def records_sweep(comparison: Mapping[str, Any]) -> Figure:
     return figure.update_xaxes(type="log") if figure.data else figure
 
 
+def strong_sweep(comparison: Mapping[str, Any]) -> Figure:
+    """Draw flexible participation's Figure 2: each compared measure by the share of silos that train.
+
+    The paper's measures are MAUVE (Yelp) and F1 of entities (PubMed): `claims.measures=mauve entity_f1`.
+    """
+    title, reason = "Flexible participation, Figure 2: by share of strong silos", "differ in silos.strong alone."
+    asked = [measure(name) for name in comparison["measures"]]
+    return _sweep(comparison, title, "share of strong silos", _setting(("silos", "strong")), reason, asked)
+
+
+def pairs_of_models(comparison: Mapping[str, Any]) -> Figure:
+    """Draw WASP's Figures 3b and 4b: the main measure of WASP with each two models, and on the diagonal with one."""
+    from plotly.graph_objects import Figure, Heatmap
+
+    title, lead = "WASP, Figures 3b and 4b: pairs of models", main_measure(comparison)
+    entries = [
+        e for e in comparison["entries"].values() if e["algorithm"] == "wasp" and list(e["params"]) == ["models"]
+    ]
+    found = {tuple(own): e["measures"][lead.name] for e in entries if 1 <= len(own := _models(e)) <= 2}
+    if not any(len(own) == 2 for own in found):
+        return empty_figure(title, "no entry of WASP has two models alone.")
+    names = sorted({name for own in found for name in own})
+    means = {own: lead.unit.scale * each["mean"] for own, each in found.items()}
+    cells = [[means.get(tuple(sorted({a, b}))) for b in names] for a in names]
+    shown = [plain_text(name) for name in names]
+    figure = Figure(Heatmap(x=shown, y=shown, z=cells, texttemplate="%{z:.1f}", colorscale="Blues", showscale=False))
+    figure.update_yaxes(autorange="reversed")
+    return note(styled(figure, title, height=200 + 60 * len(names)), f"{lead.title}{lead.axis}; the diagonal: alone.")
+
+
+def models_by_round(comparison: Mapping[str, Any]) -> Figure:
+    """Draw WASP's Figures 1a, 6, 7 and 8: FID by round of WASP and of every entry that writes with one model."""
+    shown = [name for name, entry in comparison["entries"].items() if _writes_alone(entry)]
+    figure = _curves(comparison, shown, (FID,), "WASP, Figures 1, 6, 7 and 8: FID by round", with_measure=True)
+    return note(figure, f"In brackets: {main_measure(comparison).noun} at the end.") if figure.data else figure
+
+
+def _writes_alone(entry: Mapping[str, Any]) -> bool:
+    """Return whether an entry is WASP as it is, or names one model that writes."""
+    if entry["algorithm"] == "wasp" and not entry["params"]:
+        return True
+    return len(_models(entry)) == 1 or "generator" in entry["params"].get("models", {})
+
+
 def rounds(comparison: Mapping[str, Any]) -> Figure:
     """Draw Figure 4, left: FID and median distance to the medoid by round, of entries without own parameters."""
     plain = [name for name, entry in comparison["entries"].items() if not entry["params"]]
@@ -104,9 +178,16 @@ def scoring(comparison: Mapping[str, Any]) -> Figure:
 
 
 def rejected_rank(comparison: Mapping[str, Any]) -> Figure:
-    """Draw Figure 8: FID by round for each rejected rank, of all candidates (the paper splits chosen and rejected)."""
-    figure = _curves(comparison, _varying(comparison, RANK), (FID,), "Figure 8: FID by round for each rejected rank")
-    return note(figure, "FID of all candidates; the paper shows the chosen and the rejected ones apart.")
+    """Draw Figure 8: FID by round of chosen and of rejected texts, for each rejected rank, and of all candidates."""
+    title, shown = "Figure 8: FID by round for each rejected rank", (FID_CHOSEN, FID_REJECTED, FID)
+    figure = _curves(comparison, _varying(comparison, RANK), shown, title)
+    return note(figure, "Chosen and rejected texts are compared at a size of their own: not with all candidates.")
+
+
+def smoothing_sweep(comparison: Mapping[str, Any]) -> Figure:
+    """Draw Figure 7: accuracy by cDPO's level of conservativeness, a line a rejected rank; DPO is at 0."""
+    title, reason = "Figure 7: accuracy by label smoothing", "differ in label smoothing alone."
+    return _sweep(comparison, title, "label smoothing of cDPO", _smoothing, reason)
 
 
 def sets_panels(maps: Mapping[str, Mapping[str, Any]]) -> Figure:
@@ -142,63 +223,131 @@ def _wrapped(words: str) -> str:
     return "<br>".join(plain_text(line) for line in wrap(words, width=16, break_long_words=False))
 
 
-def empty_figure(title: str, reason: str) -> Figure:
-    """Return an empty figure with the reason as text; `layout.meta` holds it too."""
-    from plotly.graph_objects import Figure
+def _sweep(
+    comparison: Mapping[str, Any],
+    title: str,
+    axis: str,
+    place: Place,
+    reason: str,
+    measures: Sequence[Measure] | None = None,
+) -> Figure:
+    """Draw measures of the entries with a value on the axis, a line for those that differ in nothing else.
 
-    figure = styled(Figure(), title, height=160)
-    figure.update_layout(meta=f"left out: {reason}")
-    figure.add_annotation(text=plain_text(f"Left out: {reason}"), showarrow=False, x=0, xref="paper", xanchor="left")
-    return figure
+    Each measure has a panel; by default the main one alone.
+    """
+    from plotly.subplots import make_subplots
 
-
-def _sweep(comparison: Mapping[str, Any], title: str, axis: str, place: Place, reason: str) -> Figure:
-    """Draw the main measure of the entries with a value on the axis, a line for each algorithm with two or more."""
-    from plotly.graph_objects import Figure
-
-    figure, lead = Figure(), main_measure(comparison)
-    entries = comparison["entries"].values()
-    for colour, algorithm in zip(COLOURS * 9, dict.fromkeys(e["algorithm"] for e in entries), strict=False):
-        placed = [(place(e), e["measures"][lead.name]) for e in entries if e["algorithm"] == algorithm]
-        points = sorted(((x, found) for x, found in placed if x is not None), key=lambda point: point[0])
-        if len(points) > 1:
-            found = [each for _, each in points]
-            figure.add_scatter(
-                x=[x for x, _ in points], y=[lead.unit.scale * each["mean"] for each in found], name=algorithm,
-                error_y=_whiskers(found, lead.unit.scale), line={"color": colour}, mode="lines+markers",
-            )  # fmt: skip
-    if not figure.data:
+    shown = [main_measure(comparison)] if measures is None else measures
+    lines: dict[str, dict[str, Point]] = {}
+    for name, entry in comparison["entries"].items():
+        if (point := place(entry)) is not None:
+            lines.setdefault(json.dumps([entry["algorithm"], point.others], sort_keys=True), {})[name] = point
+    drawn = [line for line in lines.values() if len({point.x for point in line.values()}) > 1]
+    if not drawn:
         return empty_figure(title, f"no two entries of one algorithm {reason}")
+    figure = make_subplots(rows=1, cols=len(shown))
+    for column, each in enumerate(shown, start=1):
+        for colour, line in zip(COLOURS * 9, drawn, strict=False):
+            taken = {name: own for name in line if (own := comparison["entries"][name]["measures"][each.name])}
+            names = sorted(taken, key=lambda name: line[name].x)
+            figure.add_scatter(
+                x=[line[name].x for name in names], y=[each.unit.scale * taken[name]["mean"] for name in names],
+                name=plain_text(_line_name(line, comparison)), mode="lines+markers", line={"color": colour},
+                error_y=_whiskers([taken[name] for name in names], each.unit.scale),
+                legendgroup=min(line), showlegend=column == 1, row=1, col=column,
+            )  # fmt: skip
+        figure.update_yaxes(title_text=f"{each.title}{each.axis}", col=column)
     figure.update_xaxes(title_text=axis)
-    figure.update_yaxes(title_text=f"{lead.title}{lead.axis}")
     return styled(figure, title, legend=True)
 
 
-def _setting(path: tuple[str, str], plain: str = "", *companions: str) -> Place:
-    """Return an entry's value of one parameter, for entries that set only it and its companions; `plain` for others."""
+def _line_name(line: Mapping[str, Point], comparison: Mapping[str, Any]) -> str:
+    """Return the algorithm of a line without further parameters, else the shortest name of its entries."""
+    if any(point.others for point in line.values()):
+        return min(line, key=len)
+    return str(comparison["entries"][next(iter(line))]["algorithm"])
+
+
+def _setting(path: tuple[str, str], plain: str = "", *companions: str, most: float = math.inf) -> Place:
+    """Return the placing of entries by one parameter; one that does not set it stands at its fact `plain`, if any.
+
+    `companions` are parameters of the same group that follow from it. An entry beyond `most` is not shown.
+    """
     group, key = path
 
-    def place(entry: Mapping[str, Any]) -> float | None:
-        if not entry["params"]:
-            return entry[plain] if plain else None
+    def place(entry: Mapping[str, Any]) -> Point | None:
         own = entry["params"].get(group, {})
-        alone = list(entry["params"]) == [group] and set(own) <= {key, *companions, "noise_multiplier"}
-        return own.get(key) if alone else None
+        x = own.get(key, entry[plain] if plain else None)
+        rest = {name: value for name, value in own.items() if name not in (key, *companions, "noise_multiplier")}
+        others = {**entry["params"], group: rest}
+        shown = x is not None and x <= most
+        return Point(x, {name: value for name, value in others.items() if value}) if shown else None
 
     return place
 
 
-def _number_of_models(entry: Mapping[str, Any]) -> float | None:
-    named = entry["params"].get("models", {}).get("plms", {}) if len(entry["params"]) == 1 else {}
-    return sum(source is not None for source in named.values()) or None
+def _smoothing(entry: Mapping[str, Any]) -> Point | None:
+    """Place an entry of POPri by its preference loss; DPO assumes that no pair is mislabelled."""
+    own: Mapping[str, Any] = entry["params"].get("popri", {})
+    preference = own.get("preference", {})
+    if entry["algorithm"] != "popri" or preference.get("loss", "dpo") not in ("dpo", "cdpo"):
+        return None
+    rest = {name: value for name, value in preference.items() if name not in ("loss", "label_smoothing")}
+    others = {**entry["params"], "popri": {**own, "preference": rest} if rest else _without(own, "preference")}
+    return Point(preference.get("label_smoothing", 0.0), {name: value for name, value in others.items() if value})
 
 
-def _number_of_units(entry: Mapping[str, Any]) -> float | None:
-    units: float = entry["units"]
-    return units if set(entry["params"]) <= {"partition"} else None
+def _without(values: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key != name}
 
 
-def _curves(comparison: Mapping[str, Any], names: Sequence[str], distances: Sequence[Distance], title: str) -> Figure:
+def _clients_asked(entry: Mapping[str, Any]) -> Point | None:
+    """Place an entry by the clients that it asks a round; DP-FTRL's turns ask all divided by their number."""
+    placed = _setting(CLIENTS, "units", "sampling")(entry)
+    turns = entry["params"].get("dp_ftrl", {}).get("separation")
+    if placed is None or turns is None:
+        return placed
+    own = {name: value for name, value in placed.others["dp_ftrl"].items() if name not in ("separation", "restart")}
+    rest = {**placed.others, "dp_ftrl": own}
+    return Point(round(placed.x / turns), {name: value for name, value in rest.items() if value})
+
+
+def _clients_in_all(entry: Mapping[str, Any]) -> Point | None:
+    """Place an entry by the clients that it is limited to; it is compared at as many asked a round."""
+    most = entry["params"].get("corpus", {}).get("max_clients")
+    if most is None:
+        return None
+    privacy, turns = entry["params"].get("privacy", {}), entry["params"].get("dp_ftrl", {}).get("separation", 1)
+    told = {name: value for name, value in privacy.items() if name not in (CLIENTS[1], "sampling", "noise_multiplier")}
+    rest = {name: value for name, value in entry["params"].items() if name not in ("corpus", "dp_ftrl", "privacy")}
+    return Point(most, {**rest, **told, "asked": round((privacy.get(CLIENTS[1]) or most) / turns)})
+
+
+def _models(entry: Mapping[str, Any]) -> list[str]:
+    """Return the names of the models that an entry itself names."""
+    return sorted(n for n, source in entry["params"].get("models", {}).get("plms", {}).items() if source is not None)
+
+
+def _number_of_models(entry: Mapping[str, Any]) -> Point | None:
+    """Place an entry of the first so many of the named models."""
+    own, all_named = _models(entry), sorted(entry["params"].get("models", {}).get("plms", {}))
+    others = {name: value for name, value in entry["params"].items() if name != "models"}
+    return Point(len(own), others) if own and own == all_named[: len(own)] else None
+
+
+def _number_of_units(entry: Mapping[str, Any]) -> Point:
+    return Point(entry["units"], {name: value for name, value in entry["params"].items() if name != "partition"})
+
+
+def _curves(
+    comparison: Mapping[str, Any],
+    names: Sequence[str],
+    distances: Sequence[Distance],
+    title: str,
+    *,
+    with_measure: bool = False,
+) -> Figure:
+    """Draw distances of the entries' candidates by round, a panel a distance; named with the main measure if asked."""
     from plotly.subplots import make_subplots
 
     entries = comparison["entries"]
@@ -207,15 +356,21 @@ def _curves(comparison: Mapping[str, Any], names: Sequence[str], distances: Sequ
         return empty_figure(title, "the runs' FIDs are of different sizes and do not compare.")
     if not drawn:
         return empty_figure(title, "no entry that varies this has more than one round of candidates.")
+
+    def said(name: str) -> str:
+        lead = main_measure(comparison)
+        return f" ({lead.shown(entries[name]['measures'][lead.name]['mean'])})" if with_measure else ""
+
     figure = make_subplots(rows=1, cols=len(distances), subplot_titles=[each.title for each in distances])
     for column, distance in enumerate(distances, start=1):
         for colour, name in zip(COLOURS * 9, drawn, strict=False):
             by_round = [
-                [v for v in row if v is not None] for row in zip(*entries[name]["curves"][distance.name], strict=False)
+                [v for v in row if v is not None]
+                for row in zip(*entries[name]["curves"].get(distance.name, ()), strict=False)
             ]
             found = [mean_interval(values)._asdict() for values in by_round if values]
             figure.add_scatter(
-                x=list(range(len(found))), y=[each["mean"] for each in found], name=plain_text(name),
+                x=list(range(len(found))), y=[each["mean"] for each in found], name=f"{plain_text(name)}{said(name)}",
                 mode="lines+markers", error_y=_whiskers(found, 1), line={"color": colour}, legendgroup=plain_text(name),
                 showlegend=column == 1, row=1, col=column,
             )  # fmt: skip
@@ -248,8 +403,6 @@ def _axes(one: Mapping[str, Any]) -> list[str]:
 
 
 def _copy_panel(figure: Figure, one: Mapping[str, Any], axis: str, column: int) -> None:
-    import json
-
     from plotly.io import from_json
 
     for trace in from_json(json.dumps(one), skip_invalid=True).data:

@@ -74,6 +74,7 @@ class Terms(BaseModel):
         tested: The privacy guarantee of test units; None without one.
         private_control: A model was trained on the protected text itself.
         aggregation: How contributions were summed.
+        chosen_on_validation: Trainings were chosen on the validation units' text, without a mechanism.
         own_public: The public texts are what the untuned generator writes by itself, so they are its baseline.
     """
 
@@ -83,6 +84,7 @@ class Terms(BaseModel):
     private_control: bool = False
     aggregation: str = "trusted"
     own_public: bool = False
+    chosen_on_validation: bool = False
 
     @classmethod
     def of(
@@ -112,6 +114,7 @@ class Terms(BaseModel):
             private_control=evaluation.has_private_control(corpus),
             aggregation=privacy.aggregation,
             own_public=scored_alone and evaluation.untuned.written is None,
+            chosen_on_validation=evaluation.training.chosen_on == "validation",
         )
 
     def notes(self) -> list[str]:

@@ -45,6 +45,7 @@ FIGURES = {
     "models": ("rounds", "Which model wrote how much of each round, and whose texts were called good."),
     "examples": ("rounds", "What the next prompts show as good and as bad; both are released texts."),
     "classes": ("rounds", "How many texts each class has; class sizes of the private text are never read."),
+    "votes": ("samples", "How many votes the texts of a code got; the more unequal, the more choosing changed."),
     "gaps": ("samples", "How far the scores of the best and the worst answer to a public prompt are apart."),
     "privacy": ("privacy", "ε after each release, against the declared budget."),
     "trade_off": ("privacy", "The most that an attacker who knows everything else finds, against its false alarms."),

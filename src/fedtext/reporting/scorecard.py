@@ -80,7 +80,8 @@ class Distribution(BaseModel):
 
     `rounds` has one row of `measures.distances.compared` for each generator with its `adapter` and `released_score`;
     `sets` one for each data set (`synthetic`, `public_control`). `held_out_distance` is the held-out text's own median
-    distance to its medoid, and `floors` are self-distances of held-out text. In a DP evaluation the rows are those of
+    distance to its medoid, and `floors` are self-distances of held-out text. `features` names the language model whose
+    features MAUVE takes; None: the encoder's. In a DP evaluation the rows are those of
     `private_evaluation.ReleasedMean.compare`, `floor` is the Frechet distance that noise alone causes, and the exact
     values (`bias`, `held_out_texts`, `held_out_distance`) are None.
     """
@@ -94,6 +95,7 @@ class Distribution(BaseModel):
     held_out_texts: int | None = None
     held_out_distance: float | None = None
     floor: dict[str, float] | None = None
+    features: str | None = None
 
 
 def scorecard(
@@ -165,15 +167,19 @@ def _reasons(protection: Protection) -> tuple[str, ...]:
 def _distances(distribution: Distribution | None) -> dict[str, Any] | None:
     if distribution is None:
         return None
-    bias, values = distribution.bias, distribution.model_dump(exclude={"floors"})
-    floors = {name: floor._asdict() for name, floor in distribution.floors.items()}
-    return {**values, "bias": None if bias is None else bias._asdict(), **({"floors": floors} if floors else {})}
+    bias, values = distribution.bias, distribution.model_dump(exclude={"floors", "features"})
+    beside: dict[str, Any] = {"floors": {name: floor._asdict() for name, floor in distribution.floors.items()}}
+    beside["features"] = distribution.features
+    told = {name: value for name, value in beside.items() if value}
+    return {**values, "bias": None if bias is None else bias._asdict(), **told}
 
 
 def _limits(accuracy: Mapping[str, Any], distribution: Distribution | None, terms: Terms) -> list[str]:
     table = accuracy["conditions"]
     said = _limits_of_noisy_figures(distribution) if terms.tested else _limits_of_exact_figures(distribution)
     said.append("Held-out private text was seen by nothing else in the run: it was read for the evaluation alone.")
+    if terms.chosen_on_validation:
+        said.append("Rate and epoch of every training were chosen on the validation clients' text: no ε covers that.")
     if PRIVATE.name in table:
         said.append(
             "The control 'private text' is trained on the protected text itself: no ε covers its accuracy and the gap "

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from fedtext.evaluation.measures.distances import FID, FRECHET_MAIN_AXES, MEDIAN_DISTANCE, stddev_of
 from fedtext.evaluation.measures.known import MEASURES, measures_in_document, measures_of_kind
+from fedtext.evaluation.measures.mauve import MAUVE
 from fedtext.evaluation.measures.measure import ABSENT, Distance, TextProperty
 from fedtext.evaluation.measures.next_token_accuracy import CROSS_ENTROPY
 from fedtext.evaluation.scoring import PREFIX
@@ -100,6 +101,7 @@ def distance_table(distribution: Mapping[str, Any]) -> Markup:
     what, texts, floors = _floor(distribution, taken)
     rows.append([what, texts, *[floors.get(each.name, ABSENT) for each in taken]])
     means = "by sentence embeddings" if bias else "from noised mean features"
+    means += f"; {MAUVE.title} by features of {distribution['features']}" if distribution.get("features") else ""
     return table(
         f"Distance to held-out private text, {means} (smaller is nearer)",
         ["set", "texts", *[each.column for each in taken]],

@@ -3,15 +3,15 @@
 Classes are codes 0, ..., C - 1. A class without a training text has probability 0 and is never predicted. Where only
 one class has texts, every text gets that class.
 
-The fine-tuned encoder has a linear head on its sentence embedding, and all of its weights are trained. The papers
-fine-tune BERT-base, whose head reads the state of the first token. Here the head reads the encoder's sentence embedding
-before it is scaled to norm 1; for a plain BERT that is the mean of the tokens' states.
+The fine-tuned encoder has a linear head, and all of its weights are trained. The head reads the encoder's sentence
+embedding before it is scaled to norm 1, for a plain BERT the mean of the tokens' states; or, as in the papers that
+fine-tune BERT-base, the state of the first token.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -167,10 +167,10 @@ PREDICTED_AT_ONCE = 64
 
 
 class FineTuned:
-    """A fine-tuned encoder and its head; it has its own copy of the weights."""
+    """A fine-tuned encoder and its head, which reads the first token or the sentence; its weights are its own."""
 
-    def __init__(self, model: SentenceTransformer, head: nn.Linear, length: int) -> None:
-        self._model, self._head, self._length = model, head, length
+    def __init__(self, model: SentenceTransformer, head: nn.Linear, length: int, *, first_token: bool) -> None:
+        self._model, self._head, self._length, self._first_token = model, head, length, first_token
 
     def logits(self, texts: Sequence[str]) -> Tensor:
         """Compute the logit of each class for every text."""
@@ -179,10 +179,10 @@ class FineTuned:
         model, padding = self._model, {"padding": True, "truncation": True, "max_length": self._length}
         features: dict[str, Any] = model.preprocess(list(texts), processing_kwargs={"text": padding})
         features = batch_to_device(features, model.device)
-        for module in model:
+        for module in [model[0]] if self._first_token else model:
             if type(module).__name__ != "Normalize":  # the head learns its own scale
                 features = module(features)
-        logits: Tensor = self._head(features["sentence_embedding"])
+        logits: Tensor = self._head(_first_states(features) if self._first_token else features["sentence_embedding"])
         return logits
 
     def probabilities(self, texts: Sequence[str]) -> Float[np.ndarray, "text class"]:
@@ -195,6 +195,24 @@ class FineTuned:
                 rows = self.logits(texts[first : first + PREDICTED_AT_ONCE]).float()
                 found.append(rows.softmax(dim=1).cpu().numpy().astype(np.float64))
         return np.concatenate(found)
+
+
+def _first_states(features: Mapping[str, Any]) -> Tensor:
+    """Return the state of each text's first token.
+
+    Raises:
+        InputError: the encoder has no states of tokens.
+    """
+    if "token_embeddings" not in features:
+        raise InputError(
+            "classification.training.head_reads is first_token, and models.classifier has no states of tokens: name a "
+            "transformer, or let the head read the sentence",
+            code="encoder-without-token-states",
+            parameter="classification.training.head_reads",
+            value="first_token",
+        )
+    states: Tensor = features["token_embeddings"][:, 0]
+    return states
 
 
 def fine_tuned(
@@ -219,8 +237,10 @@ def fine_tuned(
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(derived_seed(seed, "classifier") % 2**63)  # seeds the head and dropout
-        head = torch.nn.Linear(encoder.dim, classes).to(encoder.model.device)
-        model = FineTuned(copy.deepcopy(encoder.model).float().train(), head, training.length)
+        first_token = training.head_reads == "first_token"
+        width = int(encoder.model[0].get_embedding_dimension()) if first_token else encoder.dim
+        head = torch.nn.Linear(width, classes).to(encoder.model.device)
+        model = FineTuned(copy.deepcopy(encoder.model).float().train(), head, training.length, first_token=first_token)
 
         def loss(rows: Int[np.ndarray, " batch"]) -> Tensor:
             logits = model.logits([texts[row] for row in rows])

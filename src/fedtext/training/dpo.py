@@ -339,6 +339,13 @@ def _trainer(
     )
 
 
+def _schedule(params: PreferenceTraining) -> dict[str, Any]:
+    """Return TRL's arguments of the rate: a cosine to zero, or to the final rate."""
+    if params.final_rate == 0:
+        return {"lr_scheduler_type": "cosine"}
+    return {"lr_scheduler_type": "cosine_with_min_lr", "lr_scheduler_kwargs": {"min_lr": params.final_rate}}
+
+
 def _arguments(params: PreferenceTraining, seed: int, scratch: str) -> DPOConfig:
     from trl import DPOConfig
 
@@ -356,7 +363,7 @@ def _arguments(params: PreferenceTraining, seed: int, scratch: str) -> DPOConfig
         gradient_accumulation_steps=params.batch_size // (params.gpus * params.at_once),
         ddp_find_unused_parameters=False,  # there are none, and looking for them takes a pass
         learning_rate=params.learning_rate,
-        lr_scheduler_type="cosine",
+        **_schedule(params),
         activation_checkpointing=params.activation_checkpointing,
         logging_nan_inf_filter=False,
     )

@@ -27,10 +27,11 @@ from pydantic import ValidationError
 
 from fedtext.params.corpus import Corpus, as_openings, is_described
 from fedtext.params.generation import TEXT
-from fedtext.system.errors import FedtextError, InputError, did_you_mean
+from fedtext.system.errors import FedtextError, did_you_mean
 from fedtext.system.refusal import RunRefusedError
 from fedtext.system.remote_files import is_address
 from fedtext.wiring.conf_files import CONF_ERRORS, DEFAULTS, config_error, deep_merge, read, resolved, with_defaults
+from fedtext.wiring.entries_of_models import comparisons
 from fedtext.wiring.tracking_server import complete_tracking, without_nulls
 
 DEFAULT_DATA_ROOT = "data"
@@ -48,7 +49,8 @@ class ProjectConfigLoader(OmegaConfigLoader):
 
     - Files are read as plain values, and only what has `${` is resolved (fedtext.wiring.conf_files).
     - A block of parameters with `_defaults: NAME` starts from the block of that name below `_defaults`.
-    - Entries and claims of comparisons lie in a folder `compare`, one file for each paper.
+    - Entries and claims of comparisons lie in a folder `compare`, one file for each paper; one that is named by a
+      placeholder is made for each model of `models.plms` (fedtext.wiring.entries_of_models).
     - The newest loader is `active`, for `active_parameters()`.
     - Environments are merged over the base key by key (all but the catalog), not file by file; `local` may be
       absent. All lie in a directory or in an archive.
@@ -141,23 +143,13 @@ class ProjectConfigLoader(OmegaConfigLoader):
         return complete_tracking(config, self.tracking_root) if key == "mlflow" else config
 
     def _comparisons(self) -> dict[str, Any]:
-        """Return the entries and claims of conf's folders `compare`, as parameters.
-
-        Raises:
-            InputError: a file has a key that is neither an entry nor a claim.
-        """
+        """Return the entries and claims of conf's folders `compare`, as parameters, for the models that there are."""
         try:
             found = self._checked("compare")
         except MissingConfigException:
             return {}
-        if unknown := sorted(found.keys() - {"entries", "claims"}):
-            raise InputError(
-                f"{unknown[0]} stands in a file of conf's compare: put it below entries, or below claims",
-                code="unknown-part-of-compare",
-                parameter="compare",
-                value=unknown[0],
-            )
-        return {"compare": {"entries": found.get("entries") or {}}, "claims": {"judged": found.get("claims") or {}}}
+        models = {**(self["globals"].get("models") or {}), **((self.runtime_params or {}).get("models") or {})}
+        return comparisons(found, models)
 
     def _merge_configs(self, config: dict[str, Any], env_config: dict[str, Any], key: str, env_path: str) -> Any:
         above = without_nulls(env_config) if key == "mlflow" else env_config

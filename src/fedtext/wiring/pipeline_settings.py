@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from pydantic import ValidationError
 
 from fedtext.evaluation.measures.known import set_measures
+from fedtext.evaluation.measures.mauve import MAUVE
 from fedtext.evaluation.tasks.known import TASKS
 from fedtext.evaluation.tasks.task import DownstreamTask
+from fedtext.params import words
 from fedtext.params.conditions import PUBLIC_CONTROL, UNTUNED_CONTROL
 from fedtext.params.corpus import Corpus, is_described
 from fedtext.params.described import Described
@@ -39,12 +41,14 @@ class EvaluationVariant(NamedTuple):
         private_control: The non-private bound, epsilon = infinity, is scored.
         untuned_control: The untuned generator writes a baseline.
         tasks: The downstream tasks that are measured beside next-token prediction.
+        chosen_on_validation: Trainings of the on-device model are chosen on the validation clients' text.
     """
 
     dp: bool
     private_control: bool
     untuned_control: bool = True
     tasks: tuple[DownstreamTask, ...] = ()
+    chosen_on_validation: bool = False
 
     @property
     def public_controls(self) -> dict[str, str]:
@@ -221,6 +225,7 @@ class Settings:
             evaluation.has_private_control(corpus),
             evaluation.has_untuned_control(public),
             tuple(task for task, settings in own.items() if settings.is_measured(classes, dp=dp)),
+            evaluation.training.chosen_on == "validation",
         )
 
     def _settings_of(self, task: DownstreamTask) -> TaskParameters:
@@ -230,6 +235,12 @@ class Settings:
         for name in inside:
             group = group[name]
         return task.parameters.model_validate(group)
+
+    @property
+    def has_mauve_of_features(self) -> bool:
+        """Whether MAUVE is measured by the features of a language model (`models.features`)."""
+        measured = self.group("evaluation").get("measures") or ""
+        return self._source("features") is not None and MAUVE.name in cast("tuple[str, ...]", words(measured))
 
     def validate_measures(self) -> None:
         """Check, before any work, that the declared measures can be taken.
@@ -261,6 +272,7 @@ class Settings:
         except ValidationError:
             return
         try:
+            evaluation.validate_choice(corpus)
             for task in TASKS:
                 self._settings_of(task).validate_settings(classes, dp=evaluation.is_dp(corpus))
         except InputError as error:
@@ -276,4 +288,4 @@ class Settings:
     def _source(self, role: str) -> Any:
         """Return the source of a role of `models`: the command line's, else the configuration's."""
         given: Any = (self.loader.runtime_params or {}).get("models") or {}
-        return given.get(role) or self.loader["globals"]["models"][role]
+        return given.get(role) or self.loader["globals"]["models"].get(role)

@@ -18,6 +18,7 @@ from fedtext.algorithms.popri.steps import (
     label_index,
     matched_pool,
     next_state,
+    paired_rows,
     preference_pairs,
     prompt_word_weights,
     public_word_weights,
@@ -38,6 +39,23 @@ from tests.refusals import refuses
 
 PUBLIC = pd.DataFrame({"text": [f"public text {i:02d}" for i in range(20)]})
 POOL = np.arange(5, 15)
+
+
+@pytest.mark.parametrize("shots", [1, 2, 5])
+def test_prompts_show_as_many_samples_as_declared(shots: int) -> None:
+    drawn = draw_prompts(PUBLIC, POOL, popri(sampler={"shots": shots}), "round 1", 6)
+    for prompt in drawn["prompt"]:
+        assert prompt.count("public text") == shots
+        assert prompt.endswith(heading(shots + 1))
+
+
+def test_rows_of_pairs_are_those_of_the_candidates_that_are_not_empty() -> None:
+    table = pd.DataFrame({"text": ["a", "", "b", "c", "b"]})
+    embeddings = np.eye(5)
+    embeddings[1] = 0.0
+    pairs = pd.DataFrame({"chosen": ["c", "b"], "rejected": ["a", "c"]})
+    assert paired_rows(table, embeddings, pairs) == ([2, 1], [0, 2])
+    assert paired_rows(table[:0], embeddings[:0], pairs[:0]) == ([], [])
 
 
 def test_prompts_show_three_distinct_samples_of_the_pool_and_repeat_by_stage() -> None:

@@ -165,3 +165,21 @@ def test_a_model_behind_an_endpoint_writes_as_any_other_and_a_broken_one_is_name
         refuses("endpoint-answers-with-error"),
     ):
         asked(served)
+
+
+def test_attributes_stand_behind_the_class_in_every_form_of_prompt() -> None:
+    form = QuotedPrompt("business review", "with rating {label} star(s)", "for a business in the field of {attribute}")
+    ending = 'business review with rating 5 star(s) for a business in the field of hotels & travel is: "'
+    assert form.request([], "5", "hotels_&_travel") == f"The {ending}"
+    for shown in (
+        form.request(["good"], "5", "hotels_&_travel"),
+        form.contrast(["bad"], ["good"], "5", "hotels_&_travel"),
+    ):
+        assert shown.endswith(f"\nThe new {ending}")
+    assert form.request([], "5") == 'The business review with rating 5 star(s) is: "'
+
+
+def test_texts_of_a_class_ask_for_each_attribute_in_turn_through_the_rounds() -> None:
+    told = wasp(labels="a b", attributes="x y z", prompts_per_class=2)
+    assert [told.attribute_of(number) for number in range(4)] == ["x", "y", "z", "x"]
+    assert wasp(labels="a b").attribute_of(3) is None

@@ -65,6 +65,14 @@ def test_published_noise_spends_1_287_of_4() -> None:
     assert book.model_copy(update={"releases": book.planned}).epsilon() == pytest.approx(1.287, abs=1e-3)
 
 
+def test_a_delta_of_all_rounds_takes_about_twice_the_noise() -> None:
+    """'delta_iter = 1x10^-23 can be applied' and 'roughly 2.14 times as large' (E.7); Aug-PE's Delta is 1 (App. D)."""
+    published = privacy(calibration="published")
+    strict = deviations(published, wasp(**PAPER, round_delta=1e-23))["wasp.votes"]
+    assert strict / 9.690 == pytest.approx(2.14, abs=0.02)
+    assert (9.690 / 4, strict / 4) == pytest.approx((2.422, 5.157), abs=1e-3)
+
+
 @pytest.mark.parametrize(("parties", "spent"), [(10, 4.71), (150, 25.4)])
 def test_a_share_of_the_noise_protects_no_party_whose_sum_is_seen(parties: int, spent: float) -> None:
     """s / sqrt(L) without a secure sum: refused at the declared epsilon, and priced at what a party gets."""
@@ -129,6 +137,7 @@ def test_plans_that_do_not_fit_are_refused() -> None:
         ({"model_sums": True, "votes": "random"}, "model-sums-of-other-votes"),
         ({"texts": 5, "labels": "a b"}, "too-few-texts"),
         ({"about": "of a class"}, "about-without-label"),
+        ({"about_attribute": "of a kind"}, "about-without-label"),
         ({"labels": "a b a"}, "named-twice"),
     ],
 )

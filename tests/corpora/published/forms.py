@@ -33,6 +33,17 @@ def yelp_rows() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def yelp_directory(root: Path) -> Path:
+    """Reviews of three businesses, of which the last has none of the ten categories."""
+    root.mkdir()
+    kinds = ["Thai, Restaurants, Bars", "Hotels & Travel", "Ferries"]
+    businesses = [{"business_id": f"b{i}", "categories": kind} for i, kind in enumerate(kinds)]
+    lines(root / "yelp_academic_dataset_business.json", [*businesses, {"business_id": "b9", "categories": None}])
+    reviews = [{**row, "business_id": f"b{i % 3}"} for i, row in enumerate(yelp_rows())]
+    lines(root / "yelp_academic_dataset_review.json", reviews)
+    return root
+
+
 def imdb_directory(root: Path) -> Path:
     for split in ("train", "test"):
         for label in ("pos", "neg"):

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from fedtext.corpora.exercises import Exercise, exercise_in
 from fedtext.corpora.published.known import PUBLISHED
 from fedtext.corpora.published.loader import existing_published, read_published
-from fedtext.corpora.published.readers import READERS, Question, squad_questions, yelp
+from fedtext.corpora.published.readers import CATEGORIES, READERS, Question, squad_questions, yelp
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.largefedbench.sources.pubmed import pubmed_rows
 from fedtext.params.corpus import PUBLISHED_NAMES, Corpus, PublishedName
+from fedtext.params.task import in_words
 from fedtext.system.errors import InputError
 from tests.corpora.published.forms import (
     COUNT,
@@ -33,6 +34,7 @@ from tests.corpora.published.forms import (
     tree,
     whole,
     xsum_rows,
+    yelp_directory,
     yelp_rows,
 )
 from tests.parameters import conf_base
@@ -86,6 +88,32 @@ def test_yelp(tmp_path: Path) -> None:
     records = read("yelp", MAKERS["yelp"](tmp_path))
     assert records.iloc[1].tolist() == ["u0", "The kettle was as good as they say.", "2", "2018-07-02"]
     assert records["client_id"].nunique() == COUNT // 2
+
+
+def test_yelp_s_categories_are_joined_from_the_file_of_businesses(tmp_path: Path) -> None:
+    place = yelp_directory(tmp_path / "yelp")
+    by_category = read("yelp", place, code_columns="category")
+    assert by_category["label"].tolist()[:3] == ["Restaurants", "Hotels_&_Travel", None]
+    assert set(by_category["label"]) - {None} < set(CATEGORIES)
+    both = read("yelp", place, code_columns="category stars")
+    assert both["label"].tolist()[:3] == ["Restaurants\t1", "Hotels_&_Travel\t2", None]
+    assert read("yelp", place)["label"].tolist() == [str(i % 5 + 1) for i in range(COUNT)]
+    assert in_words(CATEGORIES[3]) == "Event Planning & Services"
+
+
+def test_yelp_s_categories_are_asked_for_where_they_are(tmp_path: Path) -> None:
+    place = yelp_directory(tmp_path / "yelp")
+    for path, code in ((place / "yelp_academic_dataset_review.json", "categories-in-another-file"),):
+        with refuses(code):
+            read("yelp", path, code_columns="category")
+    lines(place / "yelp_academic_dataset_business.json", [{"business_id": "b0", "categories": "Ferries"}])
+    with refuses("no-known-category"):
+        read("yelp", place, code_columns="category")
+    (place / "yelp_academic_dataset_business.json").unlink()
+    with refuses("no-file-of-yelp"):
+        read("yelp", place, code_columns="category stars")
+    with refuses("unknown-code-column"):
+        read("yelp", place, code_columns="city")
 
 
 def test_imdb_of_a_directory_and_of_a_table(tmp_path: Path) -> None:

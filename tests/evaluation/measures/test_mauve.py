@@ -8,15 +8,21 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fedtext.evaluation.distribution import Bias, HeldOut
+from fedtext.evaluation.measures import mauve
 from fedtext.evaluation.measures.distances import FID, compared, floors
 from fedtext.evaluation.measures.known import measure, set_measures
-from fedtext.evaluation.measures.mauve import FEWEST, MAUVE, PACKAGE, mauve_floor, mauve_of
+from fedtext.evaluation.measures.mauve import FEWEST, MAUVE, PACKAGE, features_of, mauve_floor, mauve_of
 from fedtext.evaluation.measures.measure import Extra
+from fedtext.models.language_model import LanguageModel
+from fedtext.params.evaluation import Evaluation
+from fedtext.pipelines.evaluation.nodes.conditions import measure_distances_and_mauve
 from fedtext.reporting.tables import distance_table
 from tests.evaluation.examples import HELD_OUT, card, cloud, distribution
+from tests.parameters import conf_base
 from tests.refusals import refuses
 
 REFERENCE = HeldOut.of(HELD_OUT, smallest_set=100)
@@ -105,3 +111,38 @@ def test_a_floor_stands_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made["distribution"]["floors"]["mauve"]["size"] == 100
     last_row = distance_table(made["distribution"]).rpartition("held-out text against itself")[2]
     assert "0.9" in last_row
+
+
+def test_features_are_the_last_token_s_state_whatever_stands_beside_a_text() -> None:
+    model = LanguageModel("bundled:on_device")
+    texts = ["Return the name of the file.", "Close it.", "", "Read all lines of a text and return them as a list."]
+    together = features_of(model, texts)
+    loaded, tokenizer = model.load()
+    for number, text in enumerate(texts[:2]):
+        ids = tokenizer(text, add_special_tokens=False, return_tensors="pt")["input_ids"]
+        alone = loaded(input_ids=ids, output_hidden_states=True).hidden_states[-1][0, -1].float().detach().numpy()
+        np.testing.assert_allclose(together[number], alone, atol=1e-4)
+    assert np.isfinite(together).all()
+    assert np.abs(together[0] - together[1]).max() > 0.1
+    np.testing.assert_allclose(features_of(model, texts * 9)[-4:], together, atol=1e-4)
+    assert features_of(model, []).shape == (0, loaded.config.hidden_size)
+
+
+def test_mauve_by_a_language_model_s_features_replaces_that_by_the_encoder_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mauve, "mauve_of", lambda held_out, rows: rows.shape[1] / 1000)
+    texts = pd.DataFrame({"text": [f"Return line {i}." for i in range(12)]})
+    embeddings = cloud(12, 1)
+    found = measure_distances_and_mauve(
+        cloud(24, 2),
+        embeddings,
+        embeddings,
+        conf_base(Evaluation, measures="fid mauve"),
+        texts,
+        texts,
+        texts,
+        LanguageModel("bundled:on_device"),
+    )
+    width = features_of(LanguageModel("bundled:on_device"), ["a"]).shape[1]
+    assert found["sets"]["synthetic"]["mauve"] == found["sets"]["public_control"]["mauve"] == width / 1000
+    assert "fid" in found["sets"]["synthetic"]
+    assert found["features"] == "bundled:on_device"

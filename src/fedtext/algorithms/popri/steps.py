@@ -37,7 +37,7 @@ def label_index(labels: Sequence[str | None], popri: Popri) -> Int[np.ndarray, "
 def draw_prompts(
     public: pd.DataFrame, pool: Int[np.ndarray, " pool"], popri: Popri, stage: str, count: int
 ) -> pd.DataFrame:
-    """Sample `count` prompts of three distinct public samples from `pool`, classes in turn (Algorithm 1, line 10).
+    """Sample `count` prompts of distinct public samples from `pool`, classes in turn (Algorithm 1, line 10).
 
     Public samples that the generator wrote itself, from a description, are not shown to it again.
     """
@@ -49,6 +49,7 @@ def draw_prompts(
         form=prompt_form(popri.sampler),
         rng=stream(popri.seed, "prompts", stage),
         examples=popri.sampler.examples,
+        shots=popri.sampler.shots,
     )
 
 
@@ -92,6 +93,18 @@ def preference_pairs(
             "rejected_score": scores[rejected],
         }
     )
+
+
+def paired_rows(
+    candidates: pd.DataFrame, embeddings: Float[np.ndarray, "candidate dim"], pairs: pd.DataFrame
+) -> tuple[list[int], list[int]]:
+    """Return the rows of the chosen and of the rejected texts among the candidates that are not empty.
+
+    Equal texts have equal embeddings, so the first of them stands for all.
+    """
+    written = candidates["text"].to_numpy()[nonempty_mask(embeddings)].tolist() if len(candidates) else []
+    row = {text: number for number, text in reversed([*enumerate(written)])}
+    return [row[text] for text in pairs["chosen"]], [row[text] for text in pairs["rejected"]]
 
 
 def matched_pool(

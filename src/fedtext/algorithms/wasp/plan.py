@@ -146,9 +146,11 @@ def _vote_multiplier(wasp: Wasp, privacy: Privacy, population: int) -> float:
 
 
 def published_stddev(wasp: Wasp, privacy: Privacy) -> float:
-    """Return the paper's deviation, Delta sqrt(2 ln(1.25/delta)) sqrt(T-1) / epsilon, 9.690 at its values for any Q.
+    """Return the paper's deviation, Delta sqrt(2 ln(1.25/delta_iter)) sqrt(T-1) / epsilon, 9.690 at its values.
 
-    The classical formula at an L1 bound gives far more noise than the budget requires, so less of the budget is spent.
+    It is the same for any Q. delta_iter is that of a round (Table 14), by default the declared one. The classical
+    formula at an L1 bound gives far more noise than the budget requires, so less of the budget is spent.
     """
-    classical = math.sqrt(2 * math.log(1.25 / privacy.delta))
+    delta = privacy.delta if wasp.round_delta is None else wasp.round_delta
+    classical = math.sqrt(2 * math.log(1.25 / delta))
     return len(wasp.parts) * PUBLISHED_SENSITIVITY * classical * math.sqrt(wasp.rounds - 1) / privacy.epsilon

@@ -22,7 +22,7 @@ from fedtext.generation.prompt_forms import Chat
 from fedtext.models.generator import Framing
 from fedtext.params.generation import Sampler
 from fedtext.params.task import in_words
-from fedtext.params.wasp import LABEL, Wasp
+from fedtext.params.wasp import ATTRIBUTE, LABEL, Wasp
 
 GOOD, BAD = "good", "bad"
 COLUMNS = ("kind", "label", "model", "text")
@@ -73,18 +73,20 @@ class QuotedPrompt:
     Attributes:
         noun: Name of a text, such as "movie review".
         about: Phrase that names the class; `{label}` is replaced by it.
+        about_attribute: Phrase that names what texts of a class are varied by; `{attribute}` is replaced by it.
         chat: Whether the prompt is a message to a chat model.
     """
 
     noun: str
     about: str
+    about_attribute: str = ATTRIBUTE
     chat: bool = False
     sentences: ClassVar[bool] = False
 
     @classmethod
     def of(cls, wasp: Wasp, sampler: Sampler) -> QuotedPrompt:
         """Return the form that the parameters describe, for a generator with this sampler."""
-        return cls(wasp.noun, wasp.about, sampler.prompt == "chat")
+        return cls(wasp.noun, wasp.about, wasp.about_attribute, sampler.prompt == "chat")
 
     @property
     def description(self) -> str | None:
@@ -108,12 +110,15 @@ class QuotedPrompt:
     def request(self, examples: Sequence[str], label: str | None = None, topic: str | None = None) -> str:
         """Build a zero-shot prompt if there is no example, else one with the good examples alone."""
         shown = self._lines(f"The {self.noun} is: ", examples)
-        return f"{shown}{IMITATION_TASK}\n{self._task(label, new=True)}" if examples else self._task(label)
+        task = self._task(label, topic, new=bool(examples))
+        return f"{shown}{IMITATION_TASK}\n{task}" if examples else task
 
-    def contrast(self, bad: Sequence[str], good: Sequence[str], label: str | None = None) -> str:
+    def contrast(
+        self, bad: Sequence[str], good: Sequence[str], label: str | None = None, topic: str | None = None
+    ) -> str:
         """Build a prompt of bad examples, then good ones, then the task: a model attends most to the last ones."""
         shown = self._lines(f"A bad {self.noun} is: ", bad) + self._lines(f"A good {self.noun} is: ", good)
-        return f"{shown}{CONTRAST_TASK}\n{self._task(label, new=True)}"
+        return f"{shown}{CONTRAST_TASK}\n{self._task(label, topic, new=True)}"
 
     def cut(self, text: str) -> str:
         """Return the text up to the closing quotation mark or the line's end; quotations inside stay."""
@@ -123,14 +128,20 @@ class QuotedPrompt:
         """Return the head and each text in one line."""
         return "".join(f'{head}"{" ".join(text.split())}"\n' for text in texts)
 
-    def _task(self, label: str | None, new: bool = False) -> str:
+    def _task(self, label: str | None, topic: str | None, new: bool) -> str:
         of_class = "" if label is None else " " + self.about.replace(LABEL, in_words(label))
-        head = f"The {'new ' if new else ''}{self.noun}{of_class}"
+        varied = "" if topic is None else " " + self.about_attribute.replace(ATTRIBUTE, in_words(topic))
+        head = f"The {'new ' if new else ''}{self.noun}{of_class}{varied}"
         return f"Please write: {head}." if self.chat else f'{head} is: "'
 
 
 def round_prompt(
-    examples: pd.DataFrame, label: str | None, form: QuotedPrompt, wasp: Wasp, rng: np.random.Generator
+    examples: pd.DataFrame,
+    label: str | None,
+    form: QuotedPrompt,
+    wasp: Wasp,
+    rng: np.random.Generator,
+    attribute: str | None = None,
 ) -> str:
     """Build a prompt for texts of a class, with a new sample of half its good and half its bad texts (section 4.6).
 
@@ -139,10 +150,12 @@ def round_prompt(
     own = examples[of_class(examples, label)]
     good, bad = (own.loc[own["kind"] == kind, "text"].drop_duplicates().tolist() for kind in (GOOD, BAD))
     if not wasp.contrast:
-        return form.request(_drawn(good, wasp.shown, rng), label)
+        return form.request(_drawn(good, wasp.shown, rng), label, attribute)
     half = wasp.shown // 2
     shown_bad, shown_good = _drawn(bad, half, rng), _drawn(good, wasp.shown - half, rng)
-    return form.contrast(shown_bad, shown_good, label) if shown_bad else form.request(shown_good, label)
+    if not shown_bad:
+        return form.request(shown_good, label, attribute)
+    return form.contrast(shown_bad, shown_good, label, attribute)
 
 
 def _drawn(texts: Sequence[str], count: int, rng: np.random.Generator) -> list[str]:

@@ -35,7 +35,8 @@ def written_texts(
 ) -> pd.DataFrame:
     """Generate `counts` texts of each class by one model; a failed text is empty, so that the counts hold.
 
-    A class has up to `prompts_per_class` prompts, which its texts share. The random stream is named by model and round,
+    A class has up to `prompts_per_class` prompts, which its texts share, and which take the attributes in turn through
+    the rounds. The random stream is named by model and round,
     so that another model changes none of this model's texts.
 
     Returns:
@@ -46,7 +47,11 @@ def written_texts(
     prompts = np.minimum(counts, wasp.prompts_per_class)  # prompts of each class
     kind = np.repeat(np.arange(len(counts)), prompts)  # the class of each prompt
     labels = [wasp.classes[c] for c in kind]
-    asked = [round_prompt(examples, label, form, wasp, rng) for label in labels]
+    of_class = pd.Series(kind).groupby(kind).cumcount().to_numpy() + (round_number - 1) * wasp.prompts_per_class
+    asked = [
+        round_prompt(examples, label, form, wasp, rng, wasp.attribute_of(number))
+        for label, number in zip(labels, of_class.tolist(), strict=True)
+    ]
     texts = sampled_texts(
         generator,
         pd.DataFrame({"prompt_id": np.arange(len(kind)), "prompt": asked, "label": labels}),

@@ -135,11 +135,11 @@ PUBLISHED: Mapping[PublishedName, Published] = MappingProxyType(
         ),
         "yelp": Published(
             title="Yelp's reviews",
-            form="yelp_academic_dataset_review.json, JSON lines with user_id, stars, text and date",
+            form="yelp_academic_dataset_review.json, JSON lines with user_id, stars, text and date, or its directory",
             suffixes=JSON_LINES,
-            directory=False,
+            directory=True,
             unit="a user",
-            label="the stars, 1 to 5",
+            label="the stars, 1 to 5; or by code_columns the category of the business, or both",
             licence="Yelp Dataset Terms of Use: academic use, no redistribution",
         ),
     }

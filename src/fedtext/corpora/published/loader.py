@@ -12,7 +12,7 @@ from fedtext.corpora.clients import named_owners
 from fedtext.corpora.columns import USUAL, digest_names, record_table, validate_values
 from fedtext.corpora.formats import JsonError
 from fedtext.corpora.published.known import PUBLISHED, FormError
-from fedtext.corpora.published.readers import READERS, Reader
+from fedtext.corpora.published.readers import CODED, READERS, Reader
 from fedtext.params.corpus import PUBLISHED_NAMES, Corpus, PublishedName
 from fedtext.system.errors import InputError, MissingFileError
 from fedtext.system.missing import is_blank
@@ -34,7 +34,7 @@ def read_published(params: Corpus, readers: Mapping[PublishedName, Reader] = REA
     """
     path, name = existing_published(params), _name(params)
     try:
-        rows = list(readers[name](path))
+        rows = list(CODED[name](path, params.code_columns) if params.code_columns else readers[name](path))
         if not rows:
             raise FormError("no records", code="no-records")
     except (FormError, JsonError) as error:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from fedtext.corpora.exercises import Exercise
 from fedtext.corpora.formats import json_lines, read_csv, read_json, read_parquet
 from fedtext.corpora.published.known import FormError, Row, columns_named, list_of, text_of, value_of
 from fedtext.params.corpus import PublishedName
+from fedtext.params.task import in_one_word, joined
 from fedtext.system.missing import missing
 
 HUMAN, ASSISTANT = "\n\nHuman:", "\n\nAssistant:"
@@ -231,12 +232,49 @@ _BREAK = re.compile(r"\s*<br\s*/?>\s*<br\s*/?>\s*|\s*<br\s*/?>\s*")
 _SENTIMENTS = {"pos": "positive", "neg": "negative"}
 
 
-def yelp(path: Path) -> Iterator[Row]:
-    """Yield one row per review."""
-    for number, review in json_lines(path):
+REVIEWS, BUSINESSES = "yelp_academic_dataset_review.json", "yelp_academic_dataset_business.json"
+# The ten kinds of business of WASP's Table 8 (Yelp-Category), in one word each.
+CATEGORIES = (
+    "Arts_&_Entertainment", "Bars", "Beauty_&_Spas", "Event_Planning_&_Services", "Grocery", "Health_&_Medical",
+    "Home_&_Garden", "Hotels_&_Travel", "Restaurants", "Shopping",
+)  # fmt: skip
+
+
+def yelp(path: Path, columns: Sequence[str] = ("stars",)) -> Iterator[Row]:
+    """Yield one row per review, labelled by `columns`: its stars, or the category of its business, or both.
+
+    Categories stand in a file of their own, so `path` is then the directory of both. A review of a business of none of
+    `CATEGORIES` has no label.
+    """
+    categories = _categories(path) if "category" in columns else {}
+    for number, review in json_lines(_of_yelp(path, REVIEWS) if path.is_dir() else path):
         where = f"line {number}"
         user, text, date = (text_of(review, name, where) for name in ("user_id", "text", "date"))
-        yield Row(user, text, name_of(value_of(review, "stars", where)), day(date))
+        values: dict[str, str | None] = {"stars": name_of(value_of(review, "stars", where))}
+        if categories:
+            values["category"] = categories.get(text_of(review, "business_id", where))
+        own = [value for column in columns if (value := values.get(column))]
+        yield Row(user, text, joined(own) if len(own) == len(columns) else None, day(date))
+
+
+def _of_yelp(directory: Path, name: str) -> Path:
+    if not (place := directory / name).is_file():
+        raise FormError(f"no {name}", code="no-file-of-yelp")
+    return place
+
+
+def _categories(path: Path) -> dict[str, str]:
+    """Return the first category of each business that is one of `CATEGORIES`; a business without one is left out."""
+    if not path.is_dir():
+        raise FormError(f"a file, and categories are in {BUSINESSES}", code="categories-in-another-file")
+    found = {}
+    for number, business in json_lines(_of_yelp(path, BUSINESSES)):
+        listed = [in_one_word(one) for one in str(business.get("categories") or "").split(",")]
+        if own := next((one for one in listed if one in CATEGORIES), None):
+            found[text_of(business, "business_id", f"{BUSINESSES}, line {number}")] = own
+    if not found:
+        raise FormError(f"no business of {BUSINESSES} has one of the ten categories", code="no-known-category")
+    return found
 
 
 def imdb(path: Path) -> Iterator[Row]:
@@ -291,3 +329,5 @@ READERS: Mapping[PublishedName, Reader] = {
     "xsum": xsum,
     "yelp": yelp,
 }
+# Readers of data sets whose labels are made of `corpus.code_columns`, where these are named.
+CODED: Mapping[PublishedName, Callable[[Path, Sequence[str]], Iterator[Row]]] = {"yelp": yelp}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,9 @@ MEDIAN_DISTANCE = Distance(
     value=lambda held_out, texts: median_distance_to_medoid(texts),
     curve="median distance to the medoid",
 )
+# Of the pairs that a round trained on, at a size of their own: they compare with one another, and with no other FID.
+FID_CHOSEN = Distance(name="fid_chosen", title="FID of chosen texts", direction=Direction.LOWER)
+FID_REJECTED = Distance(name="fid_rejected", title="FID of rejected texts", direction=Direction.LOWER)
 DISTANCES = (FID, MEAN_GAP, MMD, FRECHET_MAIN_AXES, MEDIAN_DISTANCE)  # in the order of a table's columns
 
 
@@ -63,12 +66,35 @@ def compared(held_out: HeldOut, texts: Float[np.ndarray, "text dim"], measures: 
     return {**taken, "texts": len(texts)}
 
 
+def pair_distances(
+    held_out: Float[np.ndarray, "text dim"], candidates: Sequence[Candidates], *, seed: int
+) -> list[Row]:
+    """Return for each set of candidates the FIDs of its chosen and its rejected texts (POPri's Figure 8).
+
+    All are at one size. A set without pairs has none.
+    """
+    sides = [len(rows) for one in candidates for rows in (one.chosen, one.rejected) if len(rows)]
+    if not sides or min(sides) < 2 or len(held_out) < 4:
+        return [{} for _ in candidates]
+    reference = HeldOut.of(held_out, smallest_set=min(sides), seed=seed)
+    return [
+        {
+            FID_CHOSEN.name: reference.frechet(one.embeddings[list(one.chosen)]),
+            FID_REJECTED.name: reference.frechet(one.embeddings[list(one.rejected)]),
+        }
+        if len(one.chosen)
+        else {}
+        for one in candidates
+    ]
+
+
 def distance_document(
     compare: Callable[[Float[np.ndarray, "text dim"]], Row],
     *,
     synthetic: Float[np.ndarray, "synthetic dim"],
     public: Float[np.ndarray, "public dim"],
-    candidates: Iterable[Candidates] = (),
+    candidates: Sequence[Candidates] = (),
+    of_pairs: Sequence[Row] = (),
 ) -> dict[str, Any]:
     """Return `rounds`, a row for each round's candidates, and `sets`, one for the synthetic and the public texts.
 
@@ -77,10 +103,13 @@ def distance_document(
         synthetic: Embeddings of the synthetic texts.
         public: Embeddings of the public texts.
         candidates: Those of each adapter that wrote any; an algorithm without rounds has none.
+        of_pairs: For each of them what is added to its row (`pair_distances`).
     """
+    beside = of_pairs or [{} for _ in candidates]
     return {
         "rounds": [
-            {"adapter": adapter, "released_score": score, **compare(rows)} for adapter, score, rows in candidates
+            {"adapter": one.adapter, "released_score": one.released_score, **compare(one.embeddings), **added}
+            for one, added in zip(candidates, beside, strict=True)
         ],
         "sets": {SYNTHETIC.name: compare(synthetic), PUBLIC_CONTROL.name: compare(public)},
     }

@@ -54,10 +54,14 @@ LEARNERS = {
 }
 
 
-def classify_by_names(private_test_sample: pd.DataFrame, classifier: Encoder, task: Task, corpus: Corpus) -> Scores:
-    """Classify without training, by the nearest name of a class: epsilon = 0."""
+def classify_untrained(
+    private_test_sample: pd.DataFrame, classifier: Encoder, task: Task, corpus: Corpus, classification: Classification
+) -> Scores:
+    """Classify without training, by the nearest name of a class or as the largest class: epsilon = 0."""
 
     def judged(classes: Task, view: View) -> Scores:
+        if classification.untrained == "largest_class":
+            return learning.classify_as_largest(view(private_test_sample), classes)
         return learning.classify_by_name(view(private_test_sample), classes, classifier)
 
     return evaluate_with_parts(judged, task, corpus.code_columns)
@@ -101,7 +105,10 @@ def compare_classifications(
 ) -> dict[str, Any]:
     """Compare accuracy and F1 of all conditions: paired differences and the share of the gap closed."""
     drawn, kind = drawn_units(private_test_sample, partition), classification.training.kind
-    return learning.compare_classified(in_report_order(conditions), task, drawn, kind, corpus.code_columns)
+    scored = in_report_order(conditions)
+    return learning.compare_classified(
+        scored, task, drawn, kind, corpus.code_columns, untrained=classification.untrained
+    )
 
 
 def release_classification(
@@ -158,7 +165,7 @@ def _part_table(part: str, values: int, document: Document) -> Table:
         f"By {part} alone: {values} values (95% intervals)",
         ["learned from", "accuracy", "weighted F1", "macro-F1"],
         [
-            [_learned_from(name), *(_with_interval(each, own) for each in shown)]
+            [_learned_from(name, document), *(_with_interval(each, own) for each in shown)]
             for name, own in document["conditions"].items()
         ],
         stressed(document),
@@ -172,14 +179,17 @@ def _with_interval(measure: OnHeldOut, own: Mapping[str, Any]) -> str:
     return f"{measure.shown(own[measure.name])} ({interval(measure, ends)})"
 
 
-def _learned_from(name: str) -> str:
-    return CONDITIONS[name].title if name != EPS0.name else "names of the classes alone (ε = 0)"
+UNTRAINED = {"names": "names of the classes alone (ε = 0)", "largest_class": "the largest class for every text (ε = 0)"}
+
+
+def _learned_from(name: str, document: Document) -> str:
+    return CONDITIONS[name].title if name != EPS0.name else UNTRAINED[document.get("untrained", "names")]
 
 
 def _row(name: str, document: Document) -> list[str]:
     own, gain = document["conditions"][name], document["gains"].get(name, {}).get(EPS0.name)
     return [
-        _learned_from(name),
+        _learned_from(name, document),
         ABSENT if own["texts"] is None else count(own["texts"]),
         f"{CLASS_ACCURACY.shown(own[CLASS_ACCURACY.name])} ({interval(CLASS_ACCURACY, own)})",
         _with_interval(MACRO_F1, own),
@@ -219,7 +229,7 @@ CLASSIFICATION = DownstreamTask(
     inputs={**_TEST, **_SETTINGS, "evaluation": "params:evaluation"},
     trainer=class_trainer,
     compare=TaskNode(compare_classifications, _SETTINGS),
-    untrained=TaskNode(classify_by_names, {**_TEST, **_LABELLED}),
+    untrained=TaskNode(classify_untrained, {**_TEST, **_SETTINGS}),
     private=PrivateRelease(
         TaskNode(release_classification, {**_NOISY, "classification": "params:classification"}),
         TaskNode(compare_released_classifications, {**_SETTINGS, "evaluation": "params:evaluation"}),

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fedtext.largefedbench.raw_pages import RawPage, parse_json, possible_date, reading
 from fedtext.largefedbench.sources.biorxiv import malformed
 from fedtext.largefedbench.sources.notices import EMPTY, is_no_abstract
 from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, Turn, Unknown, joined, n_words
+from fedtext.params.task import in_one_word
+from fedtext.params.task import joined as code_of
 
 LICENSE = "cc_by_4_0"
 AREAS = ("Please_choose_the_closest_area_that_your_submission_falls_into", "primary_area", "area")
+BETWEEN = " | "  # area and recommendation, in a label
 RECOMMENDATIONS = ("recommendation", "rating", "overall_recommendation", "overall_assessment", "overall_rating")
 # The prose of a review, in the order the forms ask for it: ICLR and NeurIPS, then ICML, TMLR and ARR.
 PROSE = (
@@ -53,6 +56,17 @@ CONFIDENTIAL = re.compile(
 EVERYONE = "everyone"  # the reader of whatever is public
 REVIEW = "Official_Review"
 _MISSHAPEN = (KeyError, TypeError, AttributeError, ValueError, OverflowError, OSError)
+
+
+def coded_label(label: str | None, columns: Sequence[str]) -> str | None:
+    """Return the control code of a review's label, made of its `area`, its `recommendation` or both, each in one word.
+
+    None where the review has not all of them.
+    """
+    area, _, recommendation = (label or "").partition(BETWEEN)
+    values = {"area": in_one_word(area), "recommendation": in_one_word(recommendation)}
+    own = [values[column] for column in columns]
+    return code_of(own) if all(own) else None
 
 
 def parse(page: RawPage) -> Iterator[Turn]:
@@ -182,6 +196,6 @@ def _turn(note: dict[str, Any], review: dict[str, Any]) -> Turn:
         f"{date}.openreview.{review['id']}", "openreview", kind, date,
         (*prose, *(p for p in others.values() if p.kind != "choice"), *(_hidden(content[name]) for name in hidden)),
         title=joined(_field(note["content"], "title")), license=LICENSE, floor_language="en",
-        url=f"https://openreview.net/forum?id={note['forum']}&noteId={review['id']}", label=" | ".join(label),
+        url=f"https://openreview.net/forum?id={note['forum']}&noteId={review['id']}", label=BETWEEN.join(label),
         unknown=tuple(unknown),
     )  # fmt: skip

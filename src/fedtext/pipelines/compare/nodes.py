@@ -108,7 +108,7 @@ def tabulate_costs(*timed: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
 
 
 def draw_figures(comparison: dict[str, Any], *results: dict[str, Any]) -> tuple[Figure, ...]:
-    """Draw figures 1, 2, 3, 4 (curves), 6 and 8, and the sweeps over epsilon, models, votes and records."""
+    """Draw POPri's figures 1, 2, 3, 4 (curves), 6 and 8, WASP's sweeps, pairs and curves, and the strong silos'."""
     maps = {result["entry"]: result[SETS_MAP] for result in results if result[SETS_MAP]}
     return (
         figures.accuracy_by_entry(comparison),
@@ -121,6 +121,11 @@ def draw_figures(comparison: dict[str, Any], *results: dict[str, Any]) -> tuple[
         figures.models_sweep(comparison),
         figures.votes_sweep(comparison),
         figures.records_sweep(comparison),
+        figures.pairs_of_models(comparison),
+        figures.models_by_round(comparison),
+        figures.strong_sweep(comparison),
+        figures.smoothing_sweep(comparison),
+        figures.total_clients(comparison),
     )
 
 

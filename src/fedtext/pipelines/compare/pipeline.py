@@ -27,7 +27,10 @@ from fedtext.wiring.unit_identity import unit_rules
 from fedtext.wiring.unrolling import Namespace
 
 SETS = nodes.SETS_MAP
-FIGURES = ("figure1", "figure2", "figure3", "figure4", "figure6", "figure8", "epsilon", "models", "votes", "records")
+FIGURES = (
+    *("figure1", "figure2", "figure3", "figure4", "figure6", "figure8"),
+    *("epsilon", "models", "votes", "records", "pairs", "models_by_round", "strong", "figure7", "clients"),
+)
 PLANNED_FROM = {"compare": Compare, "privacy": Privacy, "largefedbench": LargeFedBench}
 COMPARE = Namespace("compare")
 CHECKED, AFFORDABLE = COMPARE("checked"), COMPARE("affordable")

@@ -29,7 +29,7 @@ DRAWS = "private_counts_draws"  # of private samples, of several sizes
 def controls_pipeline(settings: Settings) -> Pipeline:
     """Create the conditions that all algorithms share, and the held-out samples' embeddings."""
     settings.validate_measures()
-    form, public = settings.evaluation, settings.evaluation.public_controls
+    form = settings.evaluation
     controls = [
         EVALUATION.node(
             held_out.embed_test_samples,
@@ -38,7 +38,7 @@ def controls_pipeline(settings: Settings) -> Pipeline:
             name="embed_test_samples",
         ),
         _scored(EVALUATION, "public_model", conditions.score_public_model, [], ["private_counts_eps0"]),
-        _scored_controls(public, private=form.private_control, draws=form.has_exact_private_control),
+        _scored_controls(form),
     ]
     if form.has_exact_private_control:
         controls += _copies()
@@ -67,15 +67,17 @@ def _copies() -> list[Node]:
     return [found, counted]
 
 
-def _scored_controls(public: dict[str, str], *, private: bool, draws: bool) -> Node:
+def _scored_controls(form: EvaluationVariant) -> Node:
+    public, chosen = form.public_controls, form.chosen_on_validation
     counts = [f"private_counts_{name}" for name in public]
-    if not private:
-        return _scored(EVALUATION, "public_texts", conditions.score_texts, list(public.values()), counts)
+    if not form.private_control:
+        texts = list(public.values())
+        return _scored(EVALUATION, "public_texts", conditions.score_texts, texts, counts, chosen=chosen)
     texts, counts = ["private_train", *public.values()], [*counts, CEILING]
-    if draws:
-        function = conditions.score_controls_and_draws
-        return _scored(EVALUATION, "controls", function, texts, [*counts, DRAWS], tags=Tag.CONTROL)
-    return _scored(EVALUATION, "controls", conditions.score_controls, texts, counts, tags=Tag.CONTROL)
+    function: Callable[..., Any] = conditions.score_controls
+    if form.has_exact_private_control:
+        function, counts = conditions.score_controls_and_draws, [*counts, DRAWS]
+    return _scored(EVALUATION, "controls", function, texts, counts, tags=Tag.CONTROL, chosen=chosen)
 
 
 def judgement(algorithm: Algorithm, settings: Settings) -> Pipeline:
@@ -95,7 +97,14 @@ def _of_texts(algorithm: Algorithm, settings: Settings) -> Pipeline:
     judged = {"synthetic": made.synthetic, **own}
     counts = {name: made.counts(name) for name in judged}
     scored = [
-        _scored(place, "texts", conditions.score_texts, list(judged.values()), list(counts.values())),
+        _scored(
+            place,
+            "texts",
+            conditions.score_texts,
+            list(judged.values()),
+            list(counts.values()),
+            chosen=settings.evaluation.chosen_on_validation,
+        ),
         place.node(
             conditions.measure_texts,
             {"evaluation": "params:evaluation", **settings.evaluation.public_controls, **judged},
@@ -111,7 +120,7 @@ def _of_texts(algorithm: Algorithm, settings: Settings) -> Pipeline:
     if form.dp:
         return Pipeline([*scored, *private_evaluation.of_texts(algorithm, form, compared, judged, scores)])
     scored += [downstream.compared(task, place, own, made.downstream(task.name)) for task, own in scores.items()]
-    return Pipeline([*scored, _comparison(algorithm, compared, form), *_distances(algorithm)])
+    return Pipeline([*scored, _comparison(algorithm, compared, form), *_distances(algorithm, settings)])
 
 
 def _of_model(algorithm: Algorithm, settings: Settings) -> Pipeline:
@@ -228,9 +237,16 @@ def _scored(
     texts: list[str],
     counts: list[str],
     tags: Tag | None = None,
+    *,
+    chosen: bool = False,
 ) -> Node:
-    """Train the on-device model on texts, each set of them by itself, and count what it gets right in held-out text."""
+    """Train the on-device model on texts, each set of them by itself, and count what it gets right in held-out text.
+
+    `chosen`: rates and epochs are chosen on the validation clients' text.
+    """
     inputs = ["on_device", "private_test_sample", *SETTINGS, *texts]
+    if chosen:
+        function, inputs = conditions.chosen_on_validation(function), ["private_validation", *inputs]
     return place.node(function, inputs, counts, name=f"score_{name}", tags=tags)
 
 
@@ -248,7 +264,7 @@ def _draws(form: EvaluationVariant) -> dict[str, str]:
     return {"private_draws": DRAWS} if form.has_exact_private_control else {}
 
 
-def _distances(algorithm: Algorithm) -> list[Node]:
+def _distances(algorithm: Algorithm, settings: Settings) -> list[Node]:
     made, place = algorithm.outputs, _place(algorithm)
     sets = {"synthetic_embeddings": made.synthetic_embeddings, "public_embeddings": "public_embeddings"}
     held = {"private_test_embeddings": "private_test_embeddings"}
@@ -282,7 +298,9 @@ def _distances(algorithm: Algorithm) -> list[Node]:
                 tags=Tag.HELD_OUT,
             )
         )
-    measure = place.node(
-        conditions.measure_distances, measured, made.distances, name="measure_distances", tags=Tag.HELD_OUT
-    )
-    return [measure, *drawn]
+    function: Callable[..., Any] = conditions.measure_distances
+    name = "measure_distances"
+    if settings.has_mauve_of_features:
+        function, name = conditions.measure_distances_and_mauve, "measure_distances_and_mauve"
+        measured |= {**who, "synthetic": made.synthetic, "public_samples": "public_samples", "features": "features"}
+    return [place.node(function, measured, made.distances, name=name, tags=Tag.HELD_OUT), *drawn]

@@ -3,7 +3,7 @@
 - Before any release: the silo of every unit, the ledger of all silos, and the weights to start from.
 - The profile of all silos, and the texts that are written in proportion to it.
 - Phase 1: texts behind their codes, the strong silos' training, and the trained adapter.
-- Phase 2: the weak silos' votes, the texts that are kept, and what a silo exchanges.
+- Phase 2: the weak silos' votes, the texts that are kept, their figure, and what a silo exchanges.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from plotly.graph_objects import Figure
 
 from fedtext.algorithms.flexible import plan, profile, selection, training, unprotected
 from fedtext.algorithms.flexible.cost import communication
@@ -24,6 +25,7 @@ from fedtext.corpora.records import SILO_COLUMN, SYNTHETIC_COLUMNS
 from fedtext.embedding.nonempty import encode_nonempty
 from fedtext.federation.communication import Exchange
 from fedtext.federation.federation import Simulated
+from fedtext.federation.mechanism import summed_stddev
 from fedtext.federation.private_samples import PrivateSamples, class_index, label_codes
 from fedtext.federation.silos import STRONG, of_kind, parties_of, silo_name, silo_partition
 from fedtext.federation.units import unit_codes
@@ -37,6 +39,7 @@ from fedtext.params.silos import Silos
 from fedtext.pipelines.clients.nodes import units_of
 from fedtext.privacy.ledger import Ledger, Plan
 from fedtext.privacy.noise import NoiseKey
+from fedtext.reporting.figures_flexible import vote_distribution
 from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
 from fedtext.system.missing import nullable
@@ -324,6 +327,17 @@ def count_exchanged(
 ) -> Exchange:
     """Count what a silo exchanges in the whole run, a mean over silos."""
     return communication(flexible, ledger.parties, dim=start.size, embedding_dim=candidate_embeddings.shape[1])
+
+
+def draw_votes(candidates: pd.DataFrame, scores: np.ndarray, ledger: Ledger, flexible: Flexible) -> Figure:
+    """Draw how the released votes spread over the texts of a code."""
+    stddev = summed_stddev(ledger) if flexible.noise and len(scores) else 0.0
+    return vote_distribution(candidates, scores, stddev)
+
+
+def draw_no_votes(candidates: pd.DataFrame) -> Figure:
+    """Say that there are none, where texts are chosen in another way."""
+    return vote_distribution(candidates, np.zeros(0), 0.0)
 
 
 def _codes(candidates: pd.DataFrame, flexible: Flexible) -> np.ndarray:

@@ -24,6 +24,7 @@ COUNTS = FLEXIBLE("vote.text_counts")
 CHOICE_LEDGER = FLEXIBLE("vote.ledger")
 TEXTS = [FLEXIBLE("vote.candidates"), FLEXIBLE("vote.candidate_embeddings")]
 SCORES = FLEXIBLE("vote.scores")
+VOTES = "votes"  # the figure of how they spread
 EMBEDDED = ["private_embeddings", "private_enrolment", HELD_BY, "private_noise_key"]
 
 
@@ -125,7 +126,10 @@ def _refinement(selection: str) -> list[Node]:
     else:
         reading = last_ledger(FLEXIBLE.name, CHOICE_LEDGER)
         keeping = FLEXIBLE.node(nodes.keep_at_random, [*TEXTS, PARAMETERS], kept, name="keep_at_random")
-    return [going_on, reading, keeping, exchanged]
+    told = (nodes.draw_votes, [TEXTS[0], SCORES, made.ledger, PARAMETERS])
+    draw, given = told if selection == "votes" else (nodes.draw_no_votes, [TEXTS[0]])
+    drawing = FLEXIBLE.node(draw, given, made.figure(VOTES), name="draw_votes", tags=Tag.REPORT)
+    return [going_on, reading, keeping, exchanged, drawing]
 
 
 ALGORITHM = Algorithm(
@@ -134,4 +138,5 @@ ALGORITHM = Algorithm(
     paper="anonymous, arXiv 2603.07027",
     makes=OutputType.TEXTS,
     pipeline=create_pipeline,
+    figures=(VOTES,),
 )

@@ -404,10 +404,17 @@ def collect_training_logs(*training_logs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([log.assign(round=t) for t, log in enumerate(training_logs, start=1)], ignore_index=True)
 
 
-def report_rounds(state: dict[str, Any], checkpoint: dict[str, int], popri: Popri) -> Rounds:
-    """Report the released score of each set of candidates, and the chosen adapter."""
+def report_rounds(state: dict[str, Any], checkpoint: dict[str, int], popri: Popri, *rounds: Any) -> Rounds:
+    """Report the released score of each set of candidates, the chosen adapter, and which candidates were paired.
+
+    `rounds` are the candidates of each round, then their embeddings, then the pairs.
+    """
     scores = Checkpoints.of(popri).scores_of_candidates(state["released_scores"])
-    return Rounds(released_scores=scores, stopped=state["stopped"], chosen=checkpoint["adapter"])
+    each = len(rounds) // 3
+    pairs = [
+        steps.paired_rows(*one) for one in zip(rounds[:each], rounds[each : 2 * each], rounds[2 * each :], strict=True)
+    ]
+    return Rounds(released_scores=scores, stopped=state["stopped"], chosen=checkpoint["adapter"], pairs=pairs)
 
 
 def count_communication(

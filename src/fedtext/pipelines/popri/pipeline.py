@@ -29,6 +29,7 @@ from fedtext.wiring.unrolling import Namespace, unroll
 POPRI = Namespace("popri")
 PARAMS, PRIVACY = "params:popri", "params:privacy"
 HELD = ("private_enrolment", "private_noise_key")
+PAIRED = ("candidates", "candidate_embeddings", "pairs")  # of a round, which tell the chosen and the rejected ones
 POOL, RELEASED, WORDS = "popri_prompt_pool", "popri_released_mean", "popri_word_weights"
 
 
@@ -342,7 +343,12 @@ def _records(made: Checkpoints) -> list[Node]:
         ),
         POPRI.node(
             nodes.report_rounds,
-            [last_state(made), CHECKPOINT, PARAMS],
+            [
+                last_state(made),
+                CHECKPOINT,
+                PARAMS,
+                *(one for name in PAIRED for one in POPRI.rounds(made.rounds, name)),
+            ],
             OWN.rounds,
             name="report_rounds",
         ),

@@ -21,6 +21,8 @@ from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Corpus, as_phrase
 from fedtext.params.described import Described
 from fedtext.params.privacy import Privacy
+from fedtext.system.missing import nullable
+from fedtext.system.refusal import RunRefusedError
 
 LOG = logging.getLogger(__name__)
 
@@ -54,8 +56,18 @@ def read_private_snapshot(largefedbench_snapshot: Path, corpus: Corpus, privacy:
     About `corpus.max_clients` of the clients are taken by a hash of their id: a fair part of all dates and sources.
     """
     from fedtext.largefedbench.snapshot import read_snapshot
+    from fedtext.largefedbench.sources.openreview import coded_label
 
+    if corpus.code_columns and corpus.config != "openreview":
+        raise RunRefusedError(
+            f"corpus.code_columns is '{' '.join(corpus.code_columns)}' and corpus.config {corpus.config!r}: reviews of "
+            "the config openreview alone have these parts; leave code_columns out",
+            code="config-without-code-columns",
+            parameter="corpus.code_columns",
+        )
     records = read_snapshot(largefedbench_snapshot, str(corpus.config))
+    if columns := corpus.code_columns:
+        records["label"] = [coded_label(label, columns) for label in nullable(records["label"])]
     ids = client_ids(records["client_id"].tolist(), corpus.client_ids, f"snapshot {largefedbench_snapshot}")
     return selected_clients(records.assign(client_id=ids), corpus, privacy)
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fedtext.federation.units import Population
-from fedtext.generation.prompt_forms import SHOTS
 from fedtext.params import Parameters
 from fedtext.params.corpus import Chunking
 from fedtext.params.generation import PROMPT_NAMES, Sampler
@@ -73,7 +72,7 @@ class Given:
         sampler: Sampler,
         *,
         within: str,
-        shown: int = SHOTS,
+        shown: int | None = None,
         model: str = "",
         whole: bool = False,
     ) -> Work:
@@ -84,13 +83,14 @@ class Given:
             responses: Texts of a prompt.
             sampler: Most tokens of a text, and texts side by side.
             within: The group of parameters that the sampler belongs to.
-            shown: Texts that a prompt shows, if the sampler's shows any.
+            shown: Texts that a prompt shows, if the sampler's shows any; None: its own number.
             model: The model, if the node is given several.
             whole: Whether a text is as long as it may be, as a list and an answer are; else as full as a sample.
         """
         filled = 1.0 if whole else self.params("plan", Planning).filled
         said = REQUEST if sampler.prompt in PROMPT_NAMES else PAGE
-        prompt = said + (shown * (self.tokens + HEADING) if sampler.shows_examples else 0)
+        examples = sampler.shots if shown is None else shown
+        prompt = said + (examples * (self.tokens + HEADING) if sampler.shows_examples else 0)
         texts = math.ceil(prompts * responses)
         at_once = max(min(sampler.batch_size, texts), 1)
         return Work(

@@ -116,6 +116,11 @@ def _tagged(given: Given) -> tuple[Work, ...]:
     return (given.read(_evaluation(given).texts + _held_out(given)),)
 
 
+def _features(given: Given) -> tuple[Work, ...]:
+    public = given.params("corpus", Corpus).public_texts
+    return (given.read(_evaluation(given).texts + public + _held_out(given), model="features"),)
+
+
 RULES: dict[str, Rule] = {
     "propose_topics": _topics,
     "write_described_texts": _described_texts,
@@ -146,4 +151,5 @@ RULES: dict[str, Rule] = {
     "evaluation.compare_entity_scores": _tagged,
     "evaluation.ask_": _tagged,
     "evaluation.measure_": nothing,
+    "evaluation.measure_distances_and_mauve": _features,
 }

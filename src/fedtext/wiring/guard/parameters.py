@@ -45,6 +45,7 @@ DECLARED = (
     "models.on_device",
     "models.encoder",
     "models.classifier",
+    "models.features",
     "models.tagger",
     "models.masked",
     "models.judge",

@@ -24,7 +24,8 @@ from fedtext.wiring.console import echo
 from fedtext.wiring.readers import Reader, readers
 
 DESCRIBER = "describer"  # is prompted topic by topic, without samples
-LISTS = {"popri": SHOTS, "pe": SHOTS, "evaluation": SHOTS, "pe_sft": LISTED}  # samples in a request, or in a row
+LISTS = {"popri": None, "pe": SHOTS, "evaluation": None, "pe_sft": LISTED}  # samples in a request (None: the sampler's
+# `shots`), or in a row
 SHOWN = ("wasp", "fusegen")  # have a parameter for it, `shown`
 LOOKED_AT = 200  # public texts
 
@@ -96,8 +97,15 @@ def _value(inputs: Collection[str], parameters: Mapping[str, Any], name: str) ->
 def _lists(pipeline: Pipeline, parameters: Mapping[str, Any]) -> dict[str, int]:
     """Return the most samples that a prompt shows, by the group of parameters that it is made by."""
     asked = {name.removeprefix("params:").partition(".")[0] for name in pipeline.inputs()}
-    found = {**LISTS, **{group: parameters[group]["shown"] for group in SHOWN if group in asked}}
-    return {group: listed for group, listed in found.items() if group in asked}
+    found = {group: listed or _shots(parameters[group]) for group, listed in LISTS.items() if group in asked}
+    found |= {group: parameters[group]["shown"] for group in SHOWN if group in asked}
+    return found
+
+
+def _shots(group: Mapping[str, Any]) -> int:
+    """Return the samples that a list shows, by the one sampler of a group: its own, or its untuned control's."""
+    sampler: Mapping[str, Any] = group.get("sampler") or group["untuned"]["sampler"]
+    return int(sampler["shots"])
 
 
 def _new_tokens(group: Any) -> Iterator[int]:

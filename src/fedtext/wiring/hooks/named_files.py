@@ -18,9 +18,9 @@ from fedtext.corpora.public import public_prompts
 from fedtext.corpora.published.loader import existing_published
 from fedtext.corpora.table import existing_table, read_public_table, validate_header
 from fedtext.largefedbench.snapshot import is_snapshot, snapshot_directory
-from fedtext.params import words
 from fedtext.params.corpus import Corpus
 from fedtext.params.privacy import Privacy
+from fedtext.params.task import as_labels
 from fedtext.system.errors import InputError, MissingFileError, did_you_mean
 from fedtext.wiring.readers import OF_OWN_TEXT, Reader, readers
 
@@ -55,7 +55,7 @@ def check_named_files(pipeline: Pipeline, parameters: Mapping[str, Any], version
     if found & {*OF_OWN_TEXT, Reader.DOCSTRINGS}:
         for group in sorted(name.removeprefix("params:") for name in pipeline.inputs() if name.startswith("params:")):
             declared = parameters.get(group)
-            labels = words(declared.get("labels") or ()) if isinstance(declared, Mapping) else ()
+            labels = as_labels(declared.get("labels") or ()) if isinstance(declared, Mapping) else ()
             check_classes(corpus, cast(Sequence[str], labels), f"{group}.labels")
 
 

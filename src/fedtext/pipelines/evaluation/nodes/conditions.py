@@ -11,7 +11,7 @@ held-out clients, and the copies of held-out text in the training text.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,9 @@ from plotly.graph_objects import Figure
 from fedtext.corpora.records import spread_samples
 from fedtext.evaluation.contamination import copy_masks, summary
 from fedtext.evaluation.distribution import HeldOut, fit_pca, median_distance_to_medoid
-from fedtext.evaluation.measures.distances import compared, distance_document, floors
+from fedtext.evaluation.measures.distances import compared, distance_document, floors, pair_distances
 from fedtext.evaluation.measures.known import measured_sets, measures_of_kind
+from fedtext.evaluation.measures.mauve import MAUVE, with_mauve
 from fedtext.evaluation.measures.measure import Distance
 from fedtext.evaluation.measures.next_token_accuracy import CROSS_ENTROPY, ranks_of
 from fedtext.evaluation.paired import compare_scored, ordered_conditions
@@ -36,6 +37,7 @@ from fedtext.generation.few_shot import draw_prompts, first_nonempty, sampled_te
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models.generator import Generator
 from fedtext.models.language_model import LanguageModel
+from fedtext.params.conditions import PUBLIC_CONTROL, SYNTHETIC
 from fedtext.params.corpus import Chunking, Partition
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.generation import prompts_for
@@ -52,9 +54,28 @@ def _scored(
     private_test_sample: pd.DataFrame,
     chunking: Chunking,
     evaluation: Evaluation,
+    validation: Sequence[str] | None = None,
 ) -> list[Counts]:
     held_out = private_test_sample["text"].tolist()
-    return list(score_conditions(on_device, conditions, held_out, evaluation, length=chunking.length).values())
+    recipe: dict[str, Any] = {"length": chunking.length, "validation": validation}
+    return list(score_conditions(on_device, conditions, held_out, evaluation, **recipe).values())
+
+
+def chosen_on_validation(score: Callable[..., list[Counts]]) -> Callable[..., list[Counts]]:
+    """Create the node that scores as `score` does, with rate and epoch chosen on the validation clients' text."""
+
+    def score_as_chosen(
+        private_validation: pd.DataFrame,
+        on_device: LanguageModel,
+        private_test_sample: pd.DataFrame,
+        chunking: Chunking,
+        evaluation: Evaluation,
+        *texts: pd.DataFrame,
+    ) -> list[Counts]:
+        chosen_on = evenly_spaced(private_validation["text"].tolist(), evaluation.max_eval_samples)
+        return score(on_device, private_test_sample, chunking, evaluation, *texts, validation=chosen_on)
+
+    return score_as_chosen
 
 
 def generate_untuned_texts(
@@ -69,6 +90,7 @@ def generate_untuned_texts(
         form=prompt_form(evaluation.untuned.sampler),
         rng=stream(evaluation.seed, "prompts", "untuned"),
         examples=evaluation.untuned.sampler.examples,
+        shots=evaluation.untuned.sampler.shots,
     )
     texts = sampled_texts(
         generator,
@@ -95,9 +117,10 @@ def score_texts(
     chunking: Chunking,
     evaluation: Evaluation,
     *texts: pd.DataFrame,
+    validation: Sequence[str] | None = None,
 ) -> list[Counts]:
     """Score the model trained on `evaluation.texts` of each set of texts, synthetic or a baseline's, side by side."""
-    return _scored(on_device, _as_many(texts, evaluation), private_test_sample, chunking, evaluation)
+    return _scored(on_device, _as_many(texts, evaluation), private_test_sample, chunking, evaluation, validation)
 
 
 def score_controls(
@@ -107,6 +130,7 @@ def score_controls(
     evaluation: Evaluation,
     private_train: pd.DataFrame,
     *texts: pd.DataFrame,
+    validation: Sequence[str] | None = None,
 ) -> list[Counts]:
     """Score public texts likewise, and last the non-private bound, `evaluation.private_texts` private samples.
 
@@ -114,7 +138,7 @@ def score_controls(
     """
     private = spread_samples(private_train, evaluation.private_texts)["text"].tolist()
     conditions = _as_many(texts, evaluation) | {"private texts": private}
-    return _scored(on_device, conditions, private_test_sample, chunking, evaluation)
+    return _scored(on_device, conditions, private_test_sample, chunking, evaluation, validation)
 
 
 def score_controls_and_draws(
@@ -124,6 +148,7 @@ def score_controls_and_draws(
     evaluation: Evaluation,
     private_train: pd.DataFrame,
     *texts: pd.DataFrame,
+    validation: Sequence[str] | None = None,
 ) -> list[Counts]:
     """Score the same with several draws of private samples: their median one, and last all of them.
 
@@ -131,7 +156,7 @@ def score_controls_and_draws(
     """
     draws = draw_private_samples(private_train, evaluation)
     conditions = _as_many(texts, evaluation) | {draw.label: draw.texts for draw in draws}
-    scored = _scored(on_device, conditions, private_test_sample, chunking, evaluation)
+    scored = _scored(on_device, conditions, private_test_sample, chunking, evaluation, validation)
     public, private = scored[: len(texts)], scored[len(texts) :]
     largest = [one for one, draw in zip(private, draws, strict=True) if draw.size == draws[0].size]
     return [*public, largest[median_draw(ranks_of(largest[0])[0], largest)], stacked(private)]
@@ -193,14 +218,14 @@ def measure_distances(
     """
     candidates = candidates_of(rounds, round_embeddings)
     sets = synthetic_embeddings, public_embeddings, *(one.embeddings for one in candidates)
-    smallest = min(map(len, sets))
-    held_out = HeldOut.of(private_test_embeddings, smallest_set=smallest, seed=evaluation.seed)
+    held_out = HeldOut.of(private_test_embeddings, smallest_set=min(map(len, sets)), seed=evaluation.seed)
     measures = measures_of_kind(Distance, evaluation.measures)
     found = distance_document(
         partial(compared, held_out, measures=measures),
         synthetic=synthetic_embeddings,
         public=public_embeddings,
         candidates=candidates,
+        of_pairs=pair_distances(private_test_embeddings, candidates, seed=evaluation.seed),
     )
     return {
         **found,
@@ -209,6 +234,26 @@ def measure_distances(
         "held_out_texts": len(private_test_embeddings),
         "held_out_distance": median_distance_to_medoid(private_test_embeddings),
     }
+
+
+def measure_distances_and_mauve(
+    private_test_embeddings: np.ndarray,
+    synthetic_embeddings: np.ndarray,
+    public_embeddings: np.ndarray,
+    evaluation: Evaluation,
+    private_test_sample: pd.DataFrame,
+    synthetic: pd.DataFrame,
+    public_samples: pd.DataFrame,
+    features: LanguageModel,
+    round_embeddings: dict[str, np.ndarray] | None = None,
+    rounds: Rounds | None = None,
+) -> dict[str, Any]:
+    """Measure the same, with MAUVE of the final and the public texts by the features of a language model."""
+    sets = synthetic_embeddings, public_embeddings
+    others = evaluation.model_copy(update={"measures": tuple(n for n in evaluation.measures if n != MAUVE.name)})
+    found = measure_distances(private_test_embeddings, *sets, others, round_embeddings, rounds)
+    texts = {SYNTHETIC.name: synthetic["text"].tolist(), PUBLIC_CONTROL.name: public_samples["text"].tolist()}
+    return with_mauve(found, features, texts, private_test_sample["text"].tolist(), seed=evaluation.seed)
 
 
 def measure_texts(evaluation: Evaluation, **sets: pd.DataFrame) -> dict[str, Any]:
