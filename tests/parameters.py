@@ -17,6 +17,7 @@ from fedtext.params.calendar import Calendar
 from fedtext.params.compare import Claims, Compare
 from fedtext.params.contamination import Contamination
 from fedtext.params.corpus import Chunking, Corpus, Partition
+from fedtext.params.ctcl import Ctcl
 from fedtext.params.described import Described, Texts, Topics
 from fedtext.params.dp_ft import DpFt
 from fedtext.params.dp_prediction import DpPrediction
@@ -75,6 +76,7 @@ HOMES: dict[type[Parameters], str] = {
     Compare: "compare",
     Contamination: "contamination",
     Corpus: "corpus",
+    Ctcl: "ctcl",
     Described: "described",
     ForReading: "for_reading",
     DpFedavg: "dp_fedavg",

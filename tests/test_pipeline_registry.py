@@ -45,6 +45,7 @@ def test_the_papers_are_found_in_order_and_say_what_they_make() -> None:
     found = algorithms()
     assert list(found) == sorted(found)
     assert {name: one.makes for name, one in found.items()} == {
+        "ctcl": OutputType.TEXTS,
         "dp_fedavg": OutputType.MODEL,
         "dp_ft": OutputType.POLICY,
         "dp_ftrl": OutputType.MODEL,

@@ -30,6 +30,7 @@ from fedtext.federation.query import Query
 from fedtext.federation.units import Block, digest
 from fedtext.params.privacy import Privacy
 from fedtext.params.training import DpSgd
+from fedtext.privacy.accounting import SampledGaussian
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import planned_multiplier
@@ -49,14 +50,24 @@ def steps_of(params: DpSgd, population: int) -> int:
     return max(1, math.ceil(params.epochs * population / params.batch_size))
 
 
-def planned_query(name: str, params: DpSgd, privacy: Privacy, population: int, *, dim: int) -> Query:
+def planned_query(
+    name: str,
+    params: DpSgd,
+    privacy: Privacy,
+    population: int,
+    *,
+    dim: int,
+    beside: tuple[SampledGaussian, ...] = (),
+) -> Query:
     """Plan the one release of a training of `dim` weights: all its steps, with the noise calibrated to the budget.
+
+    `beside` are other releases of the same units that share the budget.
 
     Raises:
         ValueError: the expected batch is larger than the population, or the run declares its own sampling.
     """
     steps = steps_of(params, population)
-    noise = planned_multiplier(privacy, population, steps, batch=params.batch_size)
+    noise = planned_multiplier(privacy, population, steps, batch=params.batch_size, beside=beside)
     return Query(name, 0, dim, params.clip_norm, noise, batch=params.batch_size, steps=steps, use=Training())
 
 
