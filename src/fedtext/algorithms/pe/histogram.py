@@ -19,12 +19,12 @@ from fedtext.params.pe import Pe
 from fedtext.privacy.ledger import Ledger
 from fedtext.seeding import stream
 from fedtext.system.errors import InputError
-from fedtext.voting.ballots import nearest_histogram_blocks
-from fedtext.voting.tally import UNCLIPPED, Ballot, Vote, noised_tally
+from fedtext.voting.ballots import nearest_histogram_blocks, top_q_blocks
+from fedtext.voting.tally import UNCLIPPED, Ballot, BallotFunction, Vote, noised_tally
 
 
 class NearestHistogram(Vote):
-    """The question of a unit's histogram: how many of its samples are nearest to each candidate."""
+    """The question of a unit's histogram: for how many of its samples each candidate is among the `pe.nearest`."""
 
     pe: Pe
 
@@ -35,8 +35,11 @@ class NearestHistogram(Vote):
 
     @property
     def ballot(self) -> Ballot:
-        """How a unit votes: each of its samples for the nearest candidate."""
-        cast = partial(nearest_histogram_blocks, clip_norm=UNCLIPPED)
+        """How a unit votes: each of its samples for the nearest candidate, or equally for the nearest few."""
+        if self.pe.nearest == 1:
+            cast: BallotFunction = partial(nearest_histogram_blocks, clip_norm=UNCLIPPED)
+        else:
+            cast = partial(top_q_blocks, votes=self.pe.nearest, equal=True)
         return Ballot({"votes": cast}, settings=self.pe.model_dump_json())
 
 
