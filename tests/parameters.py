@@ -19,6 +19,7 @@ from fedtext.params.contamination import Contamination
 from fedtext.params.corpus import Chunking, Corpus, Partition
 from fedtext.params.ctcl import Ctcl
 from fedtext.params.described import Described, Texts, Topics
+from fedtext.params.dp_classifier import DpClassifier
 from fedtext.params.dp_ft import DpFt
 from fedtext.params.dp_prediction import DpPrediction
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
@@ -50,6 +51,7 @@ from fedtext.params.silos import Silos
 from fedtext.params.task import Task
 from fedtext.params.training import (
     CausalTraining,
+    DpDescent,
     DpSgd,
     Lora,
     PairTokens,
@@ -79,6 +81,7 @@ HOMES: dict[type[Parameters], str] = {
     Ctcl: "ctcl",
     Described: "described",
     ForReading: "for_reading",
+    DpClassifier: "dp_classifier",
     DpFedavg: "dp_fedavg",
     DpFt: "dp_ft",
     DpFtrl: "dp_ftrl",
@@ -110,6 +113,7 @@ HOMES: dict[type[Parameters], str] = {
     # parts of groups; where there are several of a kind, one of them
     CausalTraining: "pe_sft.training",
     ClassifierTraining: "classification.training",
+    DpDescent: "dp_classifier.training",
     DpSgd: "dp_sgd_generation.training",
     Entities: "evaluation.entities",
     Questions: "evaluation.questions",

@@ -12,9 +12,7 @@ from fedtext.wiring.unrolling import Namespace
 
 CTCL = Namespace(NAME)
 PARAMETERS, PRIVACY, CHUNKING = f"params:{NAME}", "params:privacy", "params:chunking"
-NAMED, CENTRES, COUNTS, COUNTED = map(
-    CTCL, ("topics.candidates", "topics.candidate_embeddings", "topics.scores", "topics.ledger")
-)
+NAMED, CENTRES, COUNTS, COUNTED = map(CTCL, ("topic_keywords", "topic_embeddings", "topics.scores", "topics.ledger"))
 START, ROWS, TRAINED, ADAPTER = map(CTCL, ("server", "private_rows", "tuned.server", "tuned.adapter"))
 
 
