@@ -22,6 +22,7 @@ from fedtext.params.described import Described, Texts, Topics
 from fedtext.params.dp_classifier import DpClassifier
 from fedtext.params.dp_ft import DpFt
 from fedtext.params.dp_prediction import DpPrediction
+from fedtext.params.dp_rft import DpRft
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
 from fedtext.params.dpprefsyn import Dpprefsyn, Gap, HeadTraining, Rewarded
 from fedtext.params.engine import EngineParameters
@@ -86,6 +87,7 @@ HOMES: dict[type[Parameters], str] = {
     DpFt: "dp_ft",
     DpFtrl: "dp_ftrl",
     DpPrediction: "dp_prediction",
+    DpRft: "dp_rft",
     DpSgdGeneration: "dp_sgd_generation",
     Dpprefsyn: "dpprefsyn",
     EngineParameters: "engine",

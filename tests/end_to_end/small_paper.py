@@ -58,6 +58,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "synthetic_texts": 12,
         "sampler": SHORT,
     },
+    "dp_rft": {"rounds": 2, "prompts": 4, "responses": 3, "synthetic_texts": 12, "sampler": SHORT},
     "flexible": {
         "training": {"rounds": 2, "local_steps": 2, "batch_size": 4},
         "texts": 20,

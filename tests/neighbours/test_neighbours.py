@@ -62,6 +62,8 @@ FORMS = [  # algorithm, what differs from the small sizes, protected unit
         },
         "record",
     ),
+    ("dp_rft", {}, "client"),
+    ("dp_rft", {"dp_rft": {"nearest": 3}, "privacy": {"unit": "record", "aggregation": "trusted"}}, "record"),
     ("dp_prediction", {"privacy": {"aggregation": "trusted"}}, "client"),
     (
         "dp_prediction",

@@ -20,6 +20,7 @@ _SIZES: dict[str, Any] = {
     # One step: what units send in a second one depends on what the first released, which here is another world's.
     "dp_sgd_generation": {"training": {"epochs": 0.01, "batch_size": 18}},
     "ctcl": {"topics": 4, "training": {"epochs": 0.01, "batch_size": 18}},
+    "dp_rft": {"rounds": 2, "prompts": 3, "responses": 3},
     "dp_prediction": {"synthetic_texts": 4, "clients_at_once": 4, "sampler": {"max_new_tokens": 4}},
     "dp_ft": {"sft": {"epochs": 0.5, "batch_size": 18}, "dpo": {"epochs": 0.5, "batch_size": 18}},
 }

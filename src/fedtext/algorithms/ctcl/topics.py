@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,8 +16,7 @@ from fedtext.federation.query import Query
 from fedtext.params.ctcl import Ctcl
 from fedtext.privacy.ledger import Ledger
 from fedtext.system.errors import InputError
-from fedtext.voting.ballots import nearest_histogram_blocks
-from fedtext.voting.tally import UNCLIPPED, Ballot, Vote, noised_tally
+from fedtext.voting.tally import Ballot, Vote, nearest_ballot, noised_tally
 
 COUNTS = "counts"
 Embeddings = Float[np.ndarray, "row dim"]
@@ -73,7 +71,7 @@ class TopicCounts(Vote):
     @property
     def ballot(self) -> Ballot:
         """Every sample votes for its topic."""
-        return Ballot({COUNTS: partial(nearest_histogram_blocks, clip_norm=UNCLIPPED)}, self.ctcl.model_dump_json())
+        return nearest_ballot(COUNTS, 1, self.ctcl.model_dump_json())
 
 
 def noised_counts(

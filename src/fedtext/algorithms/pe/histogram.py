@@ -6,7 +6,6 @@ sum. The selection of survivors is post-processing of released values.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,7 @@ from fedtext.params.pe import Pe
 from fedtext.privacy.ledger import Ledger
 from fedtext.seeding import stream
 from fedtext.system.errors import InputError
-from fedtext.voting.ballots import nearest_histogram_blocks, top_q_blocks
-from fedtext.voting.tally import UNCLIPPED, Ballot, BallotFunction, Vote, noised_tally
+from fedtext.voting.tally import Ballot, Vote, nearest_ballot, noised_tally
 
 
 class NearestHistogram(Vote):
@@ -36,11 +34,7 @@ class NearestHistogram(Vote):
     @property
     def ballot(self) -> Ballot:
         """How a unit votes: each of its samples for the nearest candidate, or equally for the nearest few."""
-        if self.pe.nearest == 1:
-            cast: BallotFunction = partial(nearest_histogram_blocks, clip_norm=UNCLIPPED)
-        else:
-            cast = partial(top_q_blocks, votes=self.pe.nearest, equal=True)
-        return Ballot({"votes": cast}, settings=self.pe.model_dump_json())
+        return nearest_ballot("votes", self.pe.nearest, self.pe.model_dump_json())
 
 
 def noised_histogram(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fedtext.generation.prompt_forms import LISTED
 from fedtext.params.ctcl import Ctcl
 from fedtext.params.dp_prediction import DpPrediction
+from fedtext.params.dp_rft import DpRft
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
 from fedtext.params.flexible import Flexible
 from fedtext.params.generation import prompts_for
@@ -154,6 +155,27 @@ def _taught_keywords(given: Given) -> tuple[Work, ...]:
     return (trained(given.public_samples, given.tokens, own.public_training, within=at, lora=own.lora),)
 
 
+def _rft(given: Given) -> DpRft:
+    return given.params("dp_rft", DpRft)
+
+
+def _voted_texts(given: Given) -> tuple[Work, ...]:
+    own = _rft(given)
+    return (given.written(own.prompts, own.responses, own.sampler, within="dp_rft"),)
+
+
+def _reinforcement(given: Given) -> tuple[Work, ...]:
+    own, texts = _rft(given), _voted_texts(given)[0]
+    row = texts.shown / own.prompts + given.tokens
+    return (trained(texts.texts, row, own.training, within="dp_rft.training", lora=own.lora),)
+
+
+def _policy_texts(given: Given) -> tuple[Work, ...]:
+    own = _rft(given)
+    prompts = prompts_for(own.synthetic_texts, own.final_responses)
+    return (given.written(prompts, own.final_responses, own.sampler, within="dp_rft"),)
+
+
 def _topic_texts(given: Given) -> tuple[Work, ...]:
     own = _ctcl(given)
     prompts = prompts_for(own.synthetic_texts, own.final_responses, classes=own.topics)
@@ -223,6 +245,12 @@ RULES: dict[str, Rule] = {
     "ctcl.write_adapter": nothing,
     "ctcl.write_by_topic": _topic_texts,
     "ctcl.embed_final_texts": lambda given: (given.read(_ctcl(given).synthetic_texts),),
+    "dp_rft.start_adapter": nothing,
+    "dp_rft.write_candidates": _voted_texts,
+    "dp_rft.embed_candidates": lambda given: (given.read(_voted_texts(given)[0].texts),),
+    "dp_rft.reinforce": _reinforcement,
+    "dp_rft.write_final_texts": _policy_texts,
+    "dp_rft.embed_final_texts": lambda given: (given.read(_policy_texts(given)[0].texts),),
     "flexible.start_weights": nothing,
     "flexible.open_flexible_ledger": nothing,
     "flexible.tokenise_behind_codes": nothing,
