@@ -48,6 +48,8 @@ OWN: dict[str, dict[str, Any]] = {
     },
     "dp_ft": {"sft": STEPS, "dpo": STEPS, "tokens": {"prompt": 24, "answer": 16}, "chat": False},
     "dp_sgd_generation": {"labels": "sea land", "training": {**STEPS, "batch_size": ENROLLED}},
+    "ctcl": {"topics": 4, "training": {**STEPS, "batch_size": ENROLLED}, "public_training": {"epochs": 1.0}},
+    "dp_rft": {"rounds": 2, "prompts": 4, "responses": 3, "sampler": {"max_new_tokens": 16}},
     "dp_prediction": {"synthetic_texts": 4, "clients_at_once": 8, "example_tokens": 24,
                       "sampler": {"max_new_tokens": 8, "prompt": "list", "legible_only": False, "min_p": 0.0}},
     "dp_fedavg": {"rounds": 2, **TRAINING},

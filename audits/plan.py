@@ -5,12 +5,12 @@ from __future__ import annotations
 from audits.attacks import NEIGHBOURS, Attack
 
 TRAINED, VOTED = ("dp_fedavg", "dp_ftrl"), ("pe", "pe_sft")
-PAID_AT_ONCE = ("popri", *VOTED, "wasp", "dpprefsyn", *TRAINED, "dp_sgd_generation", "dp_prediction")
+PAID_AT_ONCE = ("popri", *VOTED, "wasp", "dpprefsyn", *TRAINED, "ctcl", "dp_rft", "dp_sgd_generation", "dp_prediction")
 ALGORITHMS = (*PAID_AT_ONCE, "flexible", "dp_ft")
 NOISED = tuple(name for name in ALGORITHMS if name != "dp_prediction")  # which draws tokens
-STEPPED = ("flexible", "dp_ft", "dp_sgd_generation")  # whose steps are seen one by one
+STEPPED = ("flexible", "dp_ft", "ctcl", "dp_sgd_generation")  # whose steps are seen one by one
 # Runs of either world: many where the bound that assumes nothing has something to see, and for the page's first rows.
-QUICK = ("pe", "pe_sft", "wasp", "dpprefsyn")
+QUICK = ("pe", "pe_sft", "dp_rft", "wasp", "dpprefsyn")
 MANY = {"popri": 600, "popri by ballots": 80, **dict.fromkeys(QUICK, 100), **dict.fromkeys(STEPPED, 20),
         "dp_prediction": 30, "dp_fedavg": 100, "dp_ftrl": 60}  # fmt: skip
 SOME = {"popri": 60, "popri by ballots": 60, **dict.fromkeys(QUICK, 30), **dict.fromkeys(STEPPED, 10),
@@ -26,7 +26,7 @@ LOUD = ("unclipped", "seeded by rank")
 HARM = {
     "unclipped": (
         "middle removed",
-        ("popri by ballots", *VOTED, "wasp", "dpprefsyn", *TRAINED, *STEPPED, "dp_prediction"),
+        ("popri by ballots", *VOTED, "dp_rft", "wasp", "dpprefsyn", *TRAINED, *STEPPED, "dp_prediction"),
     ),
     "15% too little noise": ("first removed", NOISED),
     "seeded by rank": ("first removed", TRAINED),

@@ -17,9 +17,12 @@ from fedtext.params.calendar import Calendar
 from fedtext.params.compare import Claims, Compare
 from fedtext.params.contamination import Contamination
 from fedtext.params.corpus import Chunking, Corpus, Partition
+from fedtext.params.ctcl import Ctcl
 from fedtext.params.described import Described, Texts, Topics
+from fedtext.params.dp_classifier import DpClassifier
 from fedtext.params.dp_ft import DpFt
 from fedtext.params.dp_prediction import DpPrediction
+from fedtext.params.dp_rft import DpRft
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
 from fedtext.params.dpprefsyn import Dpprefsyn, Gap, HeadTraining, Rewarded
 from fedtext.params.engine import EngineParameters
@@ -49,6 +52,7 @@ from fedtext.params.silos import Silos
 from fedtext.params.task import Task
 from fedtext.params.training import (
     CausalTraining,
+    DpDescent,
     DpSgd,
     Lora,
     PairTokens,
@@ -76,12 +80,15 @@ HOMES: dict[type[Parameters], str] = {
     Compare: "compare",
     Contamination: "contamination",
     Corpus: "corpus",
+    Ctcl: "ctcl",
     Described: "described",
     ForReading: "for_reading",
+    DpClassifier: "dp_classifier",
     DpFedavg: "dp_fedavg",
     DpFt: "dp_ft",
     DpFtrl: "dp_ftrl",
     DpPrediction: "dp_prediction",
+    DpRft: "dp_rft",
     DpSgdGeneration: "dp_sgd_generation",
     Dpprefsyn: "dpprefsyn",
     EngineParameters: "engine",
@@ -109,6 +116,7 @@ HOMES: dict[type[Parameters], str] = {
     # parts of groups; where there are several of a kind, one of them
     CausalTraining: "pe_sft.training",
     ClassifierTraining: "classification.training",
+    DpDescent: "dp_classifier.training",
     DpSgd: "dp_sgd_generation.training",
     Entities: "evaluation.entities",
     Questions: "evaluation.questions",

@@ -45,10 +45,12 @@ def test_the_papers_are_found_in_order_and_say_what_they_make() -> None:
     found = algorithms()
     assert list(found) == sorted(found)
     assert {name: one.makes for name, one in found.items()} == {
+        "ctcl": OutputType.TEXTS,
         "dp_fedavg": OutputType.MODEL,
         "dp_ft": OutputType.POLICY,
         "dp_ftrl": OutputType.MODEL,
         "dp_prediction": OutputType.TEXTS,
+        "dp_rft": OutputType.TEXTS,
         "dp_sgd_generation": OutputType.TEXTS,
         "dpprefsyn": OutputType.PREFERENCES,
         "flexible": OutputType.TEXTS,

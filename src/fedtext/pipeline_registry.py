@@ -12,6 +12,7 @@ from fedtext.params.corpus import PUBLISHED_NAMES
 from fedtext.pipelines.clients import pipeline as clients
 from fedtext.pipelines.compare.pipeline import create_pipeline as compare
 from fedtext.pipelines.contamination.pipeline import create_pipeline as contamination
+from fedtext.pipelines.dp_classifier.pipeline import create_pipeline as dp_classifier
 from fedtext.pipelines.evaluation import pipeline as evaluation
 from fedtext.pipelines.export.pipeline import create_pipeline as export
 from fedtext.pipelines.largefedbench import pipeline as largefedbench
@@ -123,6 +124,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         "pairs": pairs,
         **jobs,
         "private_only": unprotected,
+        "dp_classifier": Pipeline([common, dp_classifier(settings)]),
         "compare": compare(settings, jobs),
         "contamination": contamination(settings),
         "ingest": largefedbench.ingest_pipeline(),

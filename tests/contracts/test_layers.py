@@ -14,7 +14,7 @@ from fedtext.wiring.config import ProjectConfigLoader
 from tests.contracts.test_pipelines import registered
 
 ORDER = ["public", "private", "released", "held-out evaluation", "report"]
-ALGORITHMS = {"popri", "pe", "pe_sft", "dp_fedavg", "dp_ftrl", "dp_prediction", "dp_sgd_generation"}
+ALGORITHMS = {"ctcl", "dp_rft", "popri", "pe", "pe_sft", "dp_fedavg", "dp_ftrl", "dp_prediction", "dp_sgd_generation"}
 
 
 def layers(**popri: str) -> dict[str, list[str]]:

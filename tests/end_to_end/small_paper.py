@@ -63,6 +63,14 @@ SMALL: dict[str, dict[str, Any]] = {
     "dp_fedavg": {"rounds": 2},
     "dp_ftrl": {"rounds": 2},
     "dp_sgd_generation": {"training": {"epochs": 1.0, "batch_size": 16}, "synthetic_texts": 12, "sampler": SHORT},
+    "ctcl": {
+        "topics": 4,
+        "public_training": {"epochs": 1.0},
+        "training": {"epochs": 1.0, "batch_size": 16},
+        "synthetic_texts": 12,
+        "sampler": SHORT,
+    },
+    "dp_rft": {"rounds": 2, "prompts": 4, "responses": 3, "synthetic_texts": 12, "sampler": SHORT},
     "flexible": {
         "training": {"rounds": 2, "local_steps": 2, "batch_size": 4},
         "texts": 20,

@@ -12,7 +12,7 @@ def test_an_algorithm_that_needs_weights_is_refused_in_one_sentence(cli: Callabl
     given = params(
         data_root=tmp_path, models__generator="endpoint:tiny@http://127.0.0.1:9/v1", privacy__aggregation="trusted"
     )
-    for name in ("popri", "pe_sft", "dp_prediction"):
+    for name in ("popri", "pe_sft", "ctcl", "dp_rft", "dp_prediction"):
         said = cli("run", "--pipelines", name, "--env", "tiny", "--params", given)
         assert said.code == 1
         refused = (

@@ -94,6 +94,11 @@ def run_killed_at(arguments: list[str], marker: Path) -> bool:
 
 # Of an algorithm that trains by DP-SGD: the release of its steps, how often it is killed at what, and all that it asks.
 TRAINED = {
+    "ctcl": (
+        {"models__generator": "bundled:generator"},
+        ["05_model_input/ctcl/private_rows.safetensors", "06_models/ctcl/tuned.safetensors"],
+        ["ctcl.topics", "ctcl.gradients"],
+    ),
     "dp_sgd_generation": (
         {"models__generator": "bundled:generator"},
         ["05_model_input/dp_sgd_generation/private_rows.safetensors", "06_models/dp_sgd_generation/tuned.safetensors"],

@@ -18,6 +18,8 @@ from tests.vllm_server import Vllm
 JOBS: dict[str, tuple[bool, dict[str, object]]] = {
     "popri": (True, {"popri__word_guidance": 0, **SMALL}),
     "pe_sft": (True, {}),
+    "ctcl": (True, {}),
+    "dp_rft": (True, {}),
     "dp_sgd_generation": (True, {}),
     "flexible": (
         True,

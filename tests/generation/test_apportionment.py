@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedtext.generation.apportionment import apportion, split_evenly
+from fedtext.generation.apportionment import apportion, proportions, split_evenly
 from tests.refusals import refuses
 
 WEIGHTS = st.lists(st.floats(0, 1e6, allow_subnormal=False), min_size=1, max_size=8).filter(lambda w: max(w) > 1e-3)
@@ -41,3 +42,26 @@ def test_largest_remainder_breaks_ties_by_index() -> None:
 def test_bad_weights(weights: list[float]) -> None:
     with refuses("unusable-weights"):
         apportion(4, weights)
+
+
+@given(st.lists(st.floats(-50, 500), min_size=1, max_size=30))
+def test_noisy_counts_become_shares_in_their_order(counts: list[float]) -> None:
+    shares = proportions(np.array(counts))
+    assert shares.min() >= 0
+    assert shares.sum() == pytest.approx(1)
+    order = np.argsort(counts, kind="stable")
+    assert (np.diff(shares[order]) >= -1e-12).all()
+
+
+def test_the_projection_is_the_nearest_point_of_the_simplex() -> None:
+    noised = np.array([60.0, 50.0, -10.0])
+    found = proportions(noised)
+    np.testing.assert_allclose(found, [0.55, 0.45, 0.0])  # by hand: 0.05 off each positive share
+    rng = np.random.default_rng(0)
+    others = rng.dirichlet(np.ones(3), size=500)
+    assert np.linalg.norm(found - noised / 100) <= np.linalg.norm(others - noised / 100, axis=1).min()
+
+
+def test_pure_noise_means_equal_shares() -> None:
+    for nothing in ([-3.0, 1.0, 0.0], [0.0, 0.0, 0.0], [np.nan, 1.0, 2.0]):
+        np.testing.assert_allclose(proportions(np.array(nothing)), 1 / 3)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.generation import token_sampling
-from fedtext.generation.token_sampling import draw_tokens, penalised
+from fedtext.generation.token_sampling import draw_tokens, penalised, without_repeats
 
 UNIFORMS = torch.linspace(0, 1, 801)[:-1]
 LOGITS = st.lists(st.integers(-12, 12), min_size=1, max_size=40)  # few values, so many ties
@@ -118,3 +118,40 @@ def test_the_penalty_is_that_of_transformers(seed: int, penalty: float) -> None:
     held = torch.randint(0, 11, (3, 6), generator=drawn)
     expected = RepetitionPenaltyLogitsProcessor(penalty)(held, logits.clone())
     assert torch.allclose(penalised(logits.clone(), held, penalty), expected, rtol=1e-5)
+
+
+@given(LOGITS, st.integers(1, 8), st.sampled_from([(1.0, 0.0), (1.0, 0.1), (0.8, 0.0)]))
+def test_top_k_draws_from_the_k_likeliest_and_their_equals(
+    values: list[int], top_k: int, limits: tuple[float, float]
+) -> None:
+    logits, (top_p, min_p) = torch.tensor(values, dtype=torch.float32), limits
+    least = sorted(values, reverse=True)[min(top_k, len(values)) - 1]
+    asked = {"temperature": 1.0, "top_p": top_p, "min_p": min_p}
+    drawn = draw_tokens(logits.expand(len(UNIFORMS), -1), UNIFORMS, top_k=top_k, **asked)
+    assert (logits[drawn] >= least).all()
+    alone = logits.masked_fill(logits < least, -torch.inf)
+    assert torch.equal(drawn, draw_tokens(alone.expand(len(UNIFORMS), -1), UNIFORMS, **asked))
+
+
+def test_no_top_k_changes_nothing() -> None:
+    logits = torch.randn(4, 30, generator=torch.Generator().manual_seed(0))
+    asked = {"temperature": 1.0, "top_p": 1.0, "min_p": 0.05}
+    draws = torch.linspace(0.1, 0.9, 4)
+    assert torch.equal(draw_tokens(logits, draws, **asked), draw_tokens(logits, draws, top_k=30, **asked))
+
+
+@given(st.lists(st.integers(0, 3), min_size=0, max_size=12), st.integers(1, 3))
+def test_what_would_repeat_a_run_of_tokens_is_excluded_and_nothing_else(held: list[int], ngram: int) -> None:
+    found = without_repeats(torch.zeros(1, 5), torch.tensor([held], dtype=torch.long), ngram)[0]
+    runs = {tuple(held[at : at + ngram]) for at in range(len(held) - ngram + 1)}
+    for token in range(5):
+        repeats = len(held) >= ngram - 1 and (*held[len(held) - ngram + 1 :], token) in runs
+        assert (found[token] == -torch.inf) == repeats
+
+
+def test_rows_are_barred_from_their_own_repeats_alone() -> None:
+    held = torch.tensor([[1, 2, 1], [3, 2, 3]])
+    found = without_repeats(torch.zeros(2, 4), held, 2)
+    assert (found == -torch.inf).nonzero().tolist() == [[0, 2], [1, 2]]
+    held = torch.tensor([[1, 2, 1], [3, 2, 1]])
+    assert (without_repeats(torch.zeros(2, 4), held, 2) == -torch.inf).nonzero().tolist() == [[0, 2]]

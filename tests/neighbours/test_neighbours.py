@@ -53,6 +53,17 @@ FORMS = [  # algorithm, what differs from the small sizes, protected unit
         },
         "record",
     ),
+    ("ctcl", {}, "client"),
+    (
+        "ctcl",
+        {
+            "ctcl": {"topics": 4, "training": {"epochs": 0.01, "batch_size": 50}},  # records are more than clients
+            "privacy": {"unit": "record", "aggregation": "trusted"},
+        },
+        "record",
+    ),
+    ("dp_rft", {}, "client"),
+    ("dp_rft", {"dp_rft": {"nearest": 3}, "privacy": {"unit": "record", "aggregation": "trusted"}}, "record"),
     ("dp_prediction", {"privacy": {"aggregation": "trusted"}}, "client"),
     (
         "dp_prediction",

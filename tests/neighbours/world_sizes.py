@@ -19,6 +19,8 @@ _SIZES: dict[str, Any] = {
     "flexible": {"training": {"rounds": 1, "local_steps": 1, "batch_size": 6}, "texts": 12, "kept": 0.5},
     # One step: what units send in a second one depends on what the first released, which here is another world's.
     "dp_sgd_generation": {"training": {"epochs": 0.01, "batch_size": 18}},
+    "ctcl": {"topics": 4, "training": {"epochs": 0.01, "batch_size": 18}},
+    "dp_rft": {"rounds": 2, "prompts": 3, "responses": 3},
     "dp_prediction": {"synthetic_texts": 4, "clients_at_once": 4, "sampler": {"max_new_tokens": 4}},
     "dp_ft": {"sft": {"epochs": 0.5, "batch_size": 18}, "dpo": {"epochs": 0.5, "batch_size": 18}},
 }

@@ -91,6 +91,16 @@ def test_private_only_is_judged_on_a_public_corpus() -> None:
     assert Tag.CONTROL in learner.tags
 
 
+def test_a_classifier_is_trained_privately_and_judged_where_figures_are_exact() -> None:
+    job = graph("dp_classifier", task=LABELS)
+    (release,) = (node for node in job.nodes if Tag.RELEASE in node.tags)
+    assert set(release.outputs) == {"dp_classifier.trained.server", "dp_classifier_ledger"}
+    assert {"dp_classifier_downstream_classification", "dp_classifier_privacy_report"} < set(job.all_outputs())
+    at_a_price = graph("dp_classifier", task=LABELS, corpus={"declared_public": False}, privacy={"population": 300})
+    assert "dp_classifier_privacy_report" in at_a_price.all_outputs()
+    assert not any(Tag.HELD_OUT in node.tags for node in at_a_price.nodes)
+
+
 @pytest.mark.parametrize("parameters", [{}, {"task": LABELS, "corpus": {"declared_public": False}}])
 def test_where_private_only_may_not_be_its_graph_only_says_so(parameters: dict[str, Any]) -> None:
     job = graph("private_only", **parameters)

@@ -77,7 +77,7 @@ def test_texts_that_servers_write_take_nothing_here_and_training_does() -> None:
     assert math.isnan(there[trained].seconds), "it is trained here, where nothing was measured"
 
 
-@pytest.mark.parametrize("job", ["wasp", "zero_shot", "pe_sft", "dp_sgd_generation", "dpprefsyn"])
+@pytest.mark.parametrize("job", ["wasp", "zero_shot", "pe_sft", "ctcl", "dp_rft", "dp_sgd_generation", "dpprefsyn"])
 def test_every_kind_of_job_is_planned(job: str) -> None:
     corpus = {"corpus": {"source": "hh", "path": "/nowhere/hh.jsonl"}} if job == "dpprefsyn" else PRIVATE
     plan = planned(job, **{**DECLARED, **corpus, "task": {"labels": "a b"}})

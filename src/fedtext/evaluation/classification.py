@@ -35,7 +35,7 @@ from fedtext.evaluation.measures.measure import OnHeldOut, Scored
 from fedtext.evaluation.paired import compare_scored
 from fedtext.evaluation.private_evaluation import ReleasedCounts, compare_released
 from fedtext.evaluation.ratios import as_share
-from fedtext.params.conditions import PRIVATE
+from fedtext.params.conditions import PRIVATE, TRAINED_MODEL
 from fedtext.params.evaluation import Classification
 from fedtext.params.task import Task, parts_of
 from fedtext.seeding import stream
@@ -97,6 +97,9 @@ class Labelled(NamedTuple):
     named: bool
 
 
+NOTHING = Labelled([], np.zeros(0, dtype=np.int64), named=True)
+
+
 def class_codes(labels: pd.Series, task: Task) -> Codes:
     """Return the code of each label, -1 where it is missing or not a declared class."""
     code = {label: number for number, label in enumerate(task.labels)}
@@ -136,14 +139,14 @@ def labelled_texts(table: pd.DataFrame, task: Task, encoder: Encoder, most: int 
 def classify_by_name(held_out: pd.DataFrame, task: Task, encoder: Encoder) -> dict[str, np.ndarray]:
     """Classify held-out texts without training (epsilon = 0), by the nearest class name."""
     given = nearest_class(held_out["text"].tolist(), task, encoder)
-    return _scored(held_out, task, given, Labelled([], np.zeros(0, dtype=np.int64), named=True))
+    return class_scores(held_out, task, given)
 
 
 def classify_as_largest(held_out: pd.DataFrame, task: Task) -> dict[str, np.ndarray]:
     """Give every held-out text the class that most of them have (epsilon = 0 of POPri's OpenReview, section 5)."""
     true = class_codes(held_out["label"], task)
     largest = np.bincount(true[true != UNKNOWN], minlength=len(task.labels)).argmax()
-    return _scored(held_out, task, np.full(len(true), largest), Labelled([], np.zeros(0, dtype=np.int64), named=False))
+    return class_scores(held_out, task, np.full(len(true), largest), NOTHING._replace(named=False))
 
 
 def classify_condition(
@@ -173,7 +176,7 @@ def classify_condition(
         label=label,
     )
     given = classifier.probabilities(held_out["text"].tolist()).argmax(axis=1)
-    return _scored(held_out, task, given, learned_from)
+    return class_scores(held_out, task, given, learned_from)
 
 
 def compare_classified(
@@ -211,6 +214,8 @@ def compare_classified(
     document = compare_scored(scored, [CLASS_ACCURACY], clients, beside=beside)
     for name, one in scored.items():
         own = document["conditions"][name]
+        if name == TRAINED_MODEL.name:
+            own["texts"] = None  # how many private texts there are is nobody's to know
         own |= {"low": as_share(own["low"]), "high": as_share(own["high"]), **_intervals(one, beside, clients)}
     learned = {name: one for name, one in scored.items() if name != PRIVATE.name and int(one["texts"])}
     return {
@@ -239,7 +244,10 @@ def _intervals(scored: Scored, measures: Sequence[OnHeldOut], clients: Codes) ->
     return {f"{name}_{end}": as_share(getattr(one, end)) for name, one in found.items() for end in ("low", "high")}
 
 
-def _scored(held_out: pd.DataFrame, task: Task, given: Codes, learned_from: Labelled) -> dict[str, np.ndarray]:
+def class_scores(
+    held_out: pd.DataFrame, task: Task, given: Codes, learned_from: Labelled = NOTHING
+) -> dict[str, np.ndarray]:
+    """Return the true and the given class of every held-out text, and what was learned from."""
     return {
         TRUE: class_codes(held_out["label"], task),
         GIVEN: np.asarray(given, dtype=np.int64),

@@ -95,8 +95,8 @@ def continuations(
     """
     sampler = Sampler(
         temperature=GREEDY, top_p=1.0, min_p=0.0, max_new_tokens=max(TOKENS_A_WORD * words, 4), batch_size=batch_size,
-        legible_only=False, repetition_penalty=1.0, prompt="list", examples=False, shots=1, openings=(),
-        description=None,
+        legible_only=False, repetition_penalty=1.0, top_k=None, no_repeat_ngram=None, prompt="list", examples=False,
+        shots=1, openings=(), description=None,
     )  # fmt: skip
     written = generator.write(
         list(beginnings), framing=Framing(), responses=1, sampler=sampler, seed=seed, label="completions"

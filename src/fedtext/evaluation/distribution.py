@@ -94,7 +94,7 @@ def mmd_squared(
     a, b = _checked(a, "first"), _checked(b, "second")
 
     def total(x: Float[np.ndarray, "text dim"], y: Float[np.ndarray, "other dim"]) -> float:
-        return sum(float(np.exp(-d / (2 * bandwidth**2)).sum()) for d in _squared_distance_blocks(x, y))
+        return sum(float(np.exp(-d / (2 * bandwidth**2)).sum()) for d in squared_distance_blocks(x, y))
 
     m, n = len(a), len(b)
     within = (total(a, a) - m) / (m * (m - 1)) + (total(b, b) - n) / (n * (n - 1))
@@ -106,7 +106,7 @@ def median_distance_to_medoid(x: Float[np.ndarray, "text dim"]) -> float:
     x = np.asarray(x, dtype=np.float64)
     if len(x) == 0:
         raise InputError("no embeddings: a medoid needs at least one text", code="no-embeddings")
-    reach = np.concatenate([np.sqrt(block).sum(axis=1) for block in _squared_distance_blocks(x, x)])
+    reach = np.concatenate([np.sqrt(block).sum(axis=1) for block in squared_distance_blocks(x, x)])
     return float(np.median(np.linalg.norm(x - x[reach.argmin()], axis=1)))
 
 
@@ -209,9 +209,10 @@ def _covariance_root(x: Float[np.ndarray, "text dim"]) -> Float[np.ndarray, "ran
     return root
 
 
-def _squared_distance_blocks(
+def squared_distance_blocks(
     x: Float[np.ndarray, "text dim"], y: Float[np.ndarray, "other dim"]
 ) -> Iterator[Float[np.ndarray, "block other"]]:
+    """Yield the squared Euclidean distances of the rows of `x`, `ROWS_AT_ONCE` at a time, to all rows of `y`."""
     norms = np.sum(y**2, axis=1)
     for first in range(0, len(x), ROWS_AT_ONCE):
         block = x[first : first + ROWS_AT_ONCE]

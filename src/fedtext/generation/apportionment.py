@@ -1,10 +1,11 @@
-"""Apportionment of a number of texts in whole parts (largest remainder method)."""
+"""Apportionment of a number of texts in whole parts (largest remainder method), and shares from noisy counts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Float
 
 from fedtext.system.errors import InputError
 
@@ -35,3 +36,15 @@ def apportion(total: int, weights: Sequence[float]) -> list[int]:
 def split_evenly(total: int, parts: int) -> list[int]:
     """Divide `total` into `parts` that differ by one at most, the larger ones first."""
     return apportion(total, [1.0] * parts)
+
+
+def proportions(counts: Float[np.ndarray, " kind"]) -> Float[np.ndarray, " kind"]:
+    """Project the shares of noisy counts on the simplex; equal shares where all is noise."""
+    total = counts.sum()
+    if not np.isfinite(counts).all() or total <= 0:
+        return np.full(len(counts), 1 / len(counts))
+    shares = counts / total
+    falling = np.sort(shares)[::-1]
+    excess = (np.cumsum(falling) - 1) / np.arange(1, len(falling) + 1)
+    threshold = excess[np.flatnonzero(falling > excess)[-1]]
+    return np.asarray(np.maximum(shares - threshold, 0.0))

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxtyping import Bool, Float, Int
 
-from fedtext.generation.token_sampling import FavouredTokens, draw_tokens, penalised
+from fedtext.generation.token_sampling import FavouredTokens, draw_tokens, penalised, without_repeats
 from fedtext.system.errors import InputError
 
 if TYPE_CHECKING:
@@ -359,6 +359,8 @@ def decode(
     temperature: float,
     top_p: float,
     min_p: float,
+    top_k: int | None = None,
+    no_repeat_ngram: int | None = None,
     is_complete: Callable[[Int[Tensor, "response step"]], Bool[Tensor, " response"]],
     favoured: FavouredTokens | None = None,
     repetition_penalty: float = 1.0,
@@ -368,8 +370,8 @@ def decode(
 
     Decoding ends when `is_complete` holds for every response; it is called every few steps with those still open.
     Tokens after a response's completion are undefined. `favoured` has a row for each prompt, and is added before
-    temperature, top-p and min-p. `repetition_penalty` applies to the tokens of the response; no response begins with a
-    token of `never_first`.
+    temperature, top-k, top-p and min-p. `repetition_penalty` and `no_repeat_ngram` apply to the tokens of the response;
+    no response begins with a token of `never_first`.
     """
     import torch
 
@@ -384,10 +386,12 @@ def decode(
                 logits = favoured.added_to(logits, prompt, written)
             if repetition_penalty > 1 and step:
                 logits = penalised(logits, tokens[branches.responses, :step], repetition_penalty)
+            if no_repeat_ngram is not None:
+                logits = without_repeats(logits, tokens[branches.responses, :step], no_repeat_ngram)
             if never_first is not None and step == 0:
                 logits = logits.masked_fill(never_first, -math.inf)
             draws = uniforms[:, step][branches.responses]
-            branches.tokens = draw_tokens(logits, draws, temperature=temperature, top_p=top_p, min_p=min_p)
+            branches.tokens = draw_tokens(logits, draws, temperature=temperature, top_p=top_p, min_p=min_p, top_k=top_k)
             tokens[branches.responses, step] = branches.tokens
             if step % CHECK_EVERY == CHECK_EVERY - 1:
                 left = (~complete).nonzero()[:, 0]

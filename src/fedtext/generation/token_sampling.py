@@ -38,11 +38,13 @@ def draw_tokens(
     temperature: float,
     top_p: float,
     min_p: float = 0.0,
+    top_k: int | None = None,
 ) -> Int[Tensor, "*batch"]:
     """Draw by inverse CDF: the first token at which the cumulative probability exceeds its uniform in [0, 1).
 
     `top_p` < 1 keeps the smallest set of most probable tokens that holds that mass (nucleus sampling). `min_p` > 0
-    keeps the tokens with at least that share of the highest probability. Both refer to the whole distribution.
+    keeps the tokens with at least that share of the highest probability. `top_k` keeps so many of the most probable
+    tokens, and all that are as probable as the last of them; the others then refer to what it keeps.
 
     On a CPU a few distributions are drawn from at a time: buffers for all of them would be allocated anew at every
     step, which takes longer than the arithmetic.
@@ -52,8 +54,18 @@ def draw_tokens(
     rows, wanted = logits.flatten(0, -2), uniforms.flatten()
     at_once = max(IN_CACHE // rows.shape[-1], 1) if rows.device.type == "cpu" else max(len(rows), 1)
     parts = zip(rows.split(at_once), wanted.split(at_once), strict=True)
-    drawn = [_draw(part, draws, temperature=temperature, top_p=top_p, min_p=min_p) for part, draws in parts]
+    drawn = [
+        _draw(_likeliest(part, top_k), draws, temperature=temperature, top_p=top_p, min_p=min_p)
+        for part, draws in parts
+    ]
     return torch.cat(drawn).view(uniforms.shape)
+
+
+def _likeliest(logits: Float[Tensor, "row token"], top_k: int | None) -> Float[Tensor, "row token"]:
+    if top_k is None or top_k >= logits.shape[-1]:
+        return logits
+    least = logits.topk(top_k, dim=-1).values[:, -1:]
+    return logits.masked_fill(logits < least, -math.inf)
 
 
 def penalised(
@@ -66,6 +78,22 @@ def penalised(
     """
     found = logits.gather(-1, held)
     return logits.scatter_(-1, held, found.where(found > 0, found * penalty**2) / penalty)
+
+
+def without_repeats(
+    logits: Float[Tensor, "row token"], held: Int[Tensor, "row step"], ngram: int
+) -> Float[Tensor, "row token"]:
+    """Exclude the tokens that would make `ngram` tokens in a row a second time in what a row `held` before.
+
+    The given logits are overwritten.
+    """
+    if held.shape[1] < ngram:
+        return logits
+    runs = held.unfold(1, ngram, 1)  # row, place, ngram
+    last = held[:, held.shape[1] - ngram + 1 :]
+    begun = (runs[:, :, :-1] == last[:, None]).all(-1)
+    barred = logits.new_zeros(logits.shape).scatter_add_(1, runs[:, :, -1], begun.to(logits.dtype))
+    return logits.masked_fill_(barred > 0, -math.inf)
 
 
 def _draw(

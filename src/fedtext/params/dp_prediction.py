@@ -37,4 +37,12 @@ class DpPrediction(Parameters):
                 parameter="dp_prediction.sampler.top_p",
                 value=self.sampler.top_p,
             )
+        for name in ("top_k", "no_repeat_ngram"):
+            if (value := getattr(self.sampler, name)) is not None:
+                raise InputError(
+                    f"dp_prediction.sampler.{name} is {value}: min_p limits tokens here; set {name} to null",
+                    code="limit-not-supported",
+                    parameter=f"dp_prediction.sampler.{name}",
+                    value=value,
+                )
         return self

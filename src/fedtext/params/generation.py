@@ -43,6 +43,11 @@ Prompt = Annotated[str, AfterValidator(as_prompt)]
 Temperature = Annotated[float, Field(ge=1e-6, le=1e4)]  # logits over it stay numbers; 1e-6 takes the likeliest token
 
 
+def _is_unset(value: int | None) -> bool:
+    """Return whether a setting is unset: left out, it names the random streams of earlier runs as they were named."""
+    return value is None
+
+
 class Sampler(Parameters):
     """At most `max_new_tokens` tokens, then cut to the chunk length; `prompt` is the prompt form (`as_prompt`).
 
@@ -51,14 +56,18 @@ class Sampler(Parameters):
     turn (`corpus.openings`). `legible_only` drops texts that fail the quality filter (`generation.cleaning`).
 
     `top_p` < 1 keeps the most probable tokens that together hold this mass; `min_p` > 0 drops every token with less
-    than this share of the most probable one's probability, and needs no sort. `repetition_penalty` > 1 makes tokens
-    that a text already has less probable (Keskar et al., 2019, section 4.1); the prompt's tokens do not count.
+    than this share of the most probable one's probability, and needs no sort. `top_k` keeps that many of the most
+    probable tokens (null: all). `no_repeat_ngram` forbids a token that would make that many tokens in a row a second
+    time (null: any may come again). `repetition_penalty` > 1 makes tokens that a text already has less probable (Keskar
+    et al., 2019, section 4.1). The prompt's tokens count for neither.
     `batch_size` is the number of responses decoded side by side, so `batch_size / responses` prompts at once.
     """
 
     temperature: Temperature
     top_p: float = Field(gt=0, le=1)
     min_p: float = Field(ge=0, lt=1)
+    top_k: int | None = Field(ge=1, exclude_if=_is_unset)
+    no_repeat_ngram: int | None = Field(ge=1, exclude_if=_is_unset)
     max_new_tokens: int = Field(ge=4)
     batch_size: int = Field(ge=1)
     repetition_penalty: float = Field(ge=1, le=2)

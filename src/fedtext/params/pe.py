@@ -19,10 +19,15 @@ class Pe(OfClasses):
     records) and no curator is trusted. `form: aug_pe` starts from the random API, keeps every survivor with its
     variations, and requires `privacy.unit: record` and `privacy.aggregation: trusted`.
 
-    `clip_norm` is the L2 clipping norm of a unit's ballot, the histogram of its samples' votes. `threshold` is H in
+    `clip_norm` is the L2 clipping norm of a unit's ballot, the histogram of its samples' votes; each sample votes for
+    its `nearest` candidates. `threshold` is H in
     standard deviations of the histogram's noise. `variations` are made of every survivor, and `lookahead` of every
     candidate before the vote (0: the candidate itself is voted on). `length_spread`, in tokens, makes text length
     adaptive: a variation is cut to its parent's length plus Gaussian noise of that deviation.
+
+    `variation`: a text after others like it (`few_shot`), by a masked model (`mask_filling`), on the instruction to
+    write a text in other words (`rephrasing`) or to fill in the share `blanks` of its words that are left out
+    (`blank_filling`). The instruction names one of `tones`, drawn anew for each parent; none where there are none.
 
     `labels` are the classes of conditional generation, declared, never read from private data; classes are equally
     large. `final: expansion` prompts the generator with survivors of all rounds until there are `synthetic_texts`;
@@ -39,7 +44,10 @@ class Pe(OfClasses):
     clip_norm: float = Field(gt=0)
     threshold: float = Field(ge=0)
     selection: Literal["probability", "rank"]
-    variation: Literal["few_shot", "mask_filling"]
+    variation: Literal["few_shot", "mask_filling", "rephrasing", "blank_filling"]
+    tones: tuple[str, ...]
+    blanks: float = Field(gt=0, le=1)
+    nearest: int = Field(ge=1)
     variations: int = Field(ge=1)
     lookahead: int = Field(ge=0)
     length_spread: float | None = Field(ge=0)

@@ -98,18 +98,25 @@ class PairTokens(Parameters):
 GradientMethod = Literal["auto", "vmap", "opacus"]
 
 
-class DpSgd(Parameters):
+class DpDescent(Parameters):
     """DP-SGD: `epochs` passes over the units on average, each step a Poisson sample of `batch_size` units on average.
 
     A unit's gradient is clipped to the L2 norm `clip_norm`; the noisy mean is the `optimizer`'s gradient.
-    `units_at_once` are computed side by side, on a CPU by each core: it changes memory, and results in their last bits.
-    So does `gradients`, how they are computed side by side: by `opacus` or `vmap`; `auto` is the faster on the device.
     """
 
     epochs: float = Field(gt=0)
     batch_size: int = Field(ge=1)
     clip_norm: float = Field(gt=0)
     optimizer: ServerOptimizer
+
+
+class DpSgd(DpDescent):
+    """DP-SGD of a language model.
+
+    `units_at_once` are computed side by side, on a CPU by each core: it changes memory, and results in their last bits.
+    So does `gradients`, how they are computed side by side: by `opacus` or `vmap`; `auto` is the faster on the device.
+    """
+
     units_at_once: int = Field(ge=1)
     gradients: GradientMethod
 

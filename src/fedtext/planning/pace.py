@@ -195,6 +195,8 @@ def _sampler(tokens: int, rows: int) -> Sampler:
         temperature=1.0,
         top_p=1.0,
         min_p=0.03,
+        top_k=None,
+        no_repeat_ngram=None,
         max_new_tokens=tokens,
         batch_size=rows,
         repetition_penalty=1.0,

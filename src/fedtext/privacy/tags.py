@@ -17,6 +17,7 @@ class Tag(StrEnum):
         SPLIT: Makes the held-out data sets.
         BUDGET: Refuses a plan beyond the budget, so the runner puts it and its inputs before all long work.
         CHECK: Refuses data that cannot be used, so the runner puts it and its inputs next.
+        START: Returns weights to begin with, of which a plan needs the number alone.
         KEEP: Has outputs that are never made anew, whatever code changed (a secret key).
         LOOKS_AGAIN: Runs in every run: what it looks at changes behind a run's back, and it keeps what has not changed.
         READS_PACKAGES: Has outputs that depend on every installed distribution.
@@ -30,6 +31,7 @@ class Tag(StrEnum):
     SPLIT = "splits_clients"
     BUDGET = "budget"
     CHECK = "check"
+    START = "starting_weights"
     KEEP = "keep"
     LOOKS_AGAIN = "looks_again"
     READS_PACKAGES = "reads_installed_packages"

@@ -17,19 +17,21 @@ where a sample is empty.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
+from fedtext.federation.messages import BlocksOf
 from fedtext.federation.noisy_steps import NoisyStep, release_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.units import Block, digest
 from fedtext.params.privacy import Privacy
-from fedtext.params.training import DpSgd
+from fedtext.params.training import DpDescent, DpSgd
+from fedtext.privacy.accounting import SampledGaussian
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import planned_multiplier
@@ -44,22 +46,34 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-def steps_of(params: DpSgd, population: int) -> int:
+def steps_of(params: DpDescent, population: int) -> int:
     """Return the public number of steps in which a unit is sampled `params.epochs` times on average."""
     return max(1, math.ceil(params.epochs * population / params.batch_size))
 
 
-def planned_query(name: str, params: DpSgd, privacy: Privacy, population: int, *, dim: int, group: str) -> Query:
+def planned_query(
+    name: str,
+    params: DpDescent,
+    privacy: Privacy,
+    population: int,
+    *,
+    dim: int,
+    group: str,
+    beside: tuple[SampledGaussian, ...] = (),
+) -> Query:
     """Plan the one release of a training of `dim` weights: all its steps, with the noise calibrated to the budget.
 
-    `group` is where `params` stand among the parameters, for errors.
+    `group` is where `params` stand among the parameters, for errors; `beside` are other releases of the same units that
+    share the budget.
 
     Raises:
         ValueError: the expected batch is larger than the population, or the run declares its own sampling.
     """
     steps = steps_of(params, population)
     declared = f"{group}.batch_size"
-    noise = planned_multiplier(privacy, population, steps, batch=params.batch_size, batch_parameter=declared)
+    noise = planned_multiplier(
+        privacy, population, steps, batch=params.batch_size, batch_parameter=declared, beside=beside
+    )
     return Query(name, 0, dim, params.clip_norm, noise, batch=params.batch_size, steps=steps, use=Training())
 
 
@@ -99,16 +113,34 @@ def trained_weights(
         ValueError: the errors of `fedtext.federation.noisy_steps.release_noisy_steps`.
     """
     gradients = UnitGradients(model, params.units_at_once, params.gradients, loss)
+    at = partial(partial, _gradients, gradients)
+    return descended(query.about("", settings), start, at, samples, params, ledger, key)
+
+
+def descended(
+    query: Query,
+    start: Float[np.ndarray, " dim"],
+    gradients_at: Callable[[Float[np.ndarray, " dim"]], BlocksOf],
+    samples: PrivateSamples,
+    params: DpDescent,
+    ledger: Ledger,
+    key: NoiseKey,
+) -> tuple[Server, Ledger]:
+    """Take the steps of the query from `start`, by noisy means of the units' gradients.
+
+    `gradients_at` returns, for weights, what computes the units' gradients there, unclipped. All else is as for
+    `trained_weights`.
+    """
 
     def training(ask: NoisyStep) -> Server:
         server = new_server(start, params.optimizer)
         for _ in progress(range(query.steps), "DP-SGD", unit="step"):
             weights = server["weights"]
-            noised = ask(partial(_gradients, gradients, weights), digest(weights))
+            noised = ask(gradients_at(weights), digest(weights))
             server = server_step(server, -noised / params.batch_size, params.optimizer)
         return server
 
-    return release_noisy_steps(query.about("", settings), training, samples, ledger, key)
+    return release_noisy_steps(query, training, samples, ledger, key)
 
 
 def trained_unprotected(

@@ -96,6 +96,7 @@ def _checked(rewards: Rewards) -> Callable[..., list[float]]:
 def _arguments(params: Rewarded, sampler: Sampler, seed: int, scratch: str) -> RLOOConfig:
     from trl import RLOOConfig
 
+    banned = sampler.no_repeat_ngram
     return RLOOConfig(
         **trainer_arguments(seed, scratch),
         num_generations=params.completions,
@@ -105,6 +106,8 @@ def _arguments(params: Rewarded, sampler: Sampler, seed: int, scratch: str) -> R
         temperature=sampler.temperature,
         top_p=sampler.top_p,
         min_p=sampler.min_p or None,
+        top_k=sampler.top_k or 0,
+        generation_kwargs=None if banned is None else {"no_repeat_ngram_size": banned},
         beta=params.kl,
         learning_rate=params.learning_rate,
         lr_scheduler_type="constant",

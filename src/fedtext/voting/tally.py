@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from fedtext.federation.query import Parts, Query
 from fedtext.federation.question import Question
 from fedtext.federation.units import Block, digest
 from fedtext.privacy.ledger import Ledger
+from fedtext.voting.ballots import nearest_histogram_blocks, top_q_blocks
 
 UNCLIPPED = float(np.finfo(np.float32).max)  # the mechanism clips the whole ballot; a class's part alone stays as it is
 
@@ -59,6 +61,15 @@ class Ballot:
     def layout(self, candidates: int) -> Parts:
         """Return the places of the parts in a joint ballot on so many candidates."""
         return Parts(dict.fromkeys(self.parts, candidates))
+
+
+def nearest_ballot(part: str, nearest: int, settings: str) -> Ballot:
+    """Return the ballot of equal votes: each of a unit's samples for the `nearest` candidates, in one part."""
+    if nearest == 1:
+        cast: BallotFunction = partial(nearest_histogram_blocks, clip_norm=UNCLIPPED)
+    else:
+        cast = partial(top_q_blocks, votes=nearest, equal=True)
+    return Ballot({part: cast}, settings)
 
 
 class Vote(Question):

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
 import numpy as np
 import platformdirs
@@ -45,13 +45,6 @@ from fedtext.wiring.guard.catalog import catalog_resolver, entry, is_parameter
 from fedtext.wiring.pipeline_settings import Settings
 from fedtext.wiring.stages import ALGORITHM, TITLES, in_order, stages
 
-STARTS: dict[str, str | None] = {  # nodes that return weights to begin with, and the group with their adapter
-    "dp_fedavg.start_server": None,
-    "dp_ftrl.start_server": None,
-    "dp_ft.start_weights": "dp_ft",
-    "dp_sgd_generation.start_weights": "dp_sgd_generation",
-    "flexible.start_weights": "flexible",
-}
 POPULATIONS = ("population", "pairs.population")
 SILOS = "flexible.population"
 COUNTED = {*POPULATIONS, SILOS}  # data sets that say how many units are enrolled
@@ -177,7 +170,7 @@ class Planner:
         if Tag.COUNT in node.tags and any(map(is_private_name, node.inputs)):
             self._check_public(node)
             return {name: self._silo_units(node) if name == SILOS else self._clients(node)}
-        if node.name in STARTS:
+        if Tag.START in node.tags:
             return {name: self._start(node)}
         self._check_public(node)
         made: dict[str, Any] = node.run({one: self._value(one) for one in node.inputs})
@@ -237,10 +230,10 @@ class Planner:
                 code="plan-of-a-served-model",
                 parameter="models.generator",
             )
-        group = STARTS[node.name]
-        lora = None if group is None else self._value(f"params:{group}").lora
+        groups = [self._value(name) for name in node.inputs if is_parameter(name)]
+        lora = next((group.lora for group in groups if hasattr(group, "lora")), None)
         weights = np.broadcast_to(np.float32(0), (sizes_of(known, lora, trained=True).trained,))
-        return weights if group == "flexible" else {"weights": weights}
+        return weights if get_type_hints(node.func)["return"] is np.ndarray else {"weights": weights}
 
     def _check_public(self, node: Node) -> None:
         private = any(map(is_private_name, (*node.inputs, *node.outputs)))

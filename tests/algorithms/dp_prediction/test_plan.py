@@ -54,5 +54,7 @@ def test_more_tokens_than_can_be_priced_are_refused() -> None:
 
 
 def test_a_nucleus_is_refused() -> None:
+    with refuses("limit-not-supported", value=2):
+        params(sampler={"no_repeat_ngram": 2})
     with refuses("nucleus-not-supported", value=0.9):
         params(sampler={"top_p": 0.9})

@@ -261,3 +261,17 @@ def test_a_state_counts_and_scores_nothing() -> None:
         "round": 1, "stopped": False, "released_scores": [None], "candidates": 4, "distinct_candidates": 3,
         "share_above_threshold": 0.5, "distinct_survivors": 2,
     }  # fmt: skip
+
+
+@given(seed=st.integers(0, 10_000), nearest=st.integers(2, 6))
+@settings(max_examples=15)
+def test_every_sample_votes_for_its_nearest_few_and_a_unit_is_clipped_as_one(seed: int, nearest: int) -> None:
+    held, texts = samples(seed, clients=5), unit_rows(seed + 7, 9)
+    found = votes(held, texts, evolution(nearest=nearest, clip_norm=1.0))
+    ballot = np.zeros((len(held.enrolled), 9))
+    for feature, unit in zip(held.features, held.unit, strict=True):
+        ballot[np.searchsorted(held.enrolled, unit), np.argsort(-(texts @ feature), kind="stable")[:nearest]] += 1
+    norms = np.maximum(np.linalg.norm(ballot, axis=1, keepdims=True), 1.0)
+    assert found == pytest.approx((ballot / norms).sum(axis=0), abs=len(held.enrolled) * GRID)
+    fewer = votes(without(held, 0), texts, evolution(nearest=nearest, clip_norm=1.0))
+    assert np.linalg.norm(found - fewer) <= 1 + 5 * GRID

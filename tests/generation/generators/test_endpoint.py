@@ -77,6 +77,18 @@ def test_texts_come_in_the_order_of_the_prompts_and_as_many_as_asked_for(chat: b
         assert write(generator(served), seed=6, chat=chat) != texts
 
 
+def test_top_k_is_asked_for_only_where_it_is_set_and_no_server_is_asked_to_ban_repeats() -> None:
+    with serving(Served()) as served:
+        for top_k in (None, 50):
+            sampler = conf_base(Sampler, min_p=0.0, top_k=top_k)
+            generator(served).write(["x"], framing=Framing(), responses=1, sampler=sampler, seed=0, label="texts")
+        assert [body.get("top_k") for _, body, _ in served.asked] == [None, 50]
+        banning = conf_base(Sampler, no_repeat_ngram=2)
+        with refuses("server-allows-repeats", value=2):
+            generator(served).write(["x"], framing=Framing(), responses=1, sampler=banning, seed=0, label="texts")
+        assert len(served.asked) == 2
+
+
 def test_min_p_is_asked_for_only_where_it_is_set() -> None:
     with serving(Served()) as served:
         write(generator(served))

@@ -9,12 +9,10 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Bool, Float
 
-from fedtext.embedding.similarity import nearest, unit_length
+from fedtext.embedding.clusters import spherical_centres
+from fedtext.embedding.similarity import unit_length
 from fedtext.privacy.pca import main_directions
-from fedtext.seeding import stream
 from fedtext.system.errors import InputError
-
-TOPIC_STEPS = 20  # steps of Lloyd's algorithm on public prompts, without privacy cost
 
 
 @dataclass(frozen=True)
@@ -77,10 +75,4 @@ class Candidates:
                 parameter="dpprefsyn.heads",
                 value=count,
             )
-        centres = rows[stream(seed, "topics").choice(len(rows), count, replace=False)]
-        for _ in range(TOPIC_STEPS):
-            own = nearest(rows.astype(np.float32), centres.astype(np.float32))[0]
-            sums = np.zeros_like(centres)
-            np.add.at(sums, own, rows)
-            centres = np.where(sums.any(axis=1, keepdims=True), unit_length(sums), centres)
-        return np.asarray(centres)
+        return spherical_centres(rows, count, seed)

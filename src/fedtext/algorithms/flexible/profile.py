@@ -20,13 +20,12 @@ from fedtext.federation.query import Query
 from fedtext.federation.question import Question
 from fedtext.federation.secure_sum import NoisySum
 from fedtext.federation.units import Block
-from fedtext.generation.apportionment import apportion
+from fedtext.generation.apportionment import apportion, proportions
+from fedtext.generation.by_count import texts_by_count
 from fedtext.generation.control_codes import ControlCode
-from fedtext.generation.few_shot import sampled_texts
 from fedtext.generation.prompt_forms import PromptForm, prompt_form
 from fedtext.models.generator import Framing, Generator
 from fedtext.params.flexible import Flexible
-from fedtext.params.generation import prompts_for
 from fedtext.params.task import parts_of
 from fedtext.privacy.ledger import Ledger
 from fedtext.seeding import derived_seed
@@ -60,18 +59,6 @@ def noised_profile(query: Query, federation: Federation, params: Flexible, ledge
     """Release the profile, and charge every silo in the ledger."""
     asked = query.about("", repr(("profile", params.labels)))
     return federation.summed(asked, Profile(labels=params.labels), ledger)
-
-
-def proportions(profile: Counts) -> Counts:
-    """Project the noisy shares of codes on the simplex; equal shares where all is noise."""
-    total = profile.sum()
-    if not np.isfinite(profile).all() or total <= 0:
-        return np.full(len(profile), 1 / len(profile))
-    shares = profile / total
-    falling = np.sort(shares)[::-1]
-    excess = (np.cumsum(falling) - 1) / np.arange(1, len(falling) + 1)
-    threshold = excess[np.flatnonzero(falling > excess)[-1]]
-    return np.asarray(np.maximum(shares - threshold, 0.0))
 
 
 def text_counts(profile: Counts, params: Flexible) -> list[int]:
@@ -121,25 +108,15 @@ def code_request(params: Flexible, label: str | None) -> str:
     return form_of(params, tuned=True).request([], label if params.labels else None)
 
 
-def prompts(counts: Sequence[int], params: Flexible, form: PromptForm) -> pd.DataFrame:
-    """Build enough prompts of each code for its texts and some empty ones: `prompt_id`, `prompt`, `label`."""
-    wanted = [
-        label
-        for label, count in zip(params.classes, counts, strict=True)
-        for _ in range(prompts_for(count, params.final_responses) if count else 0)
-    ]
-    asked = [form.request([], label) for label in wanted]
-    return pd.DataFrame({"prompt_id": range(len(wanted)), "prompt": asked, "label": wanted})
-
-
 def written_texts(
     generator: Generator, counts: Sequence[int], params: Flexible, length: int, *, tuned: bool
 ) -> pd.DataFrame:
     """Generate at most `counts[c]` non-empty texts of each code c: columns `text`, `prompt_id`, `label`."""
     form = form_of(params, tuned=tuned)
-    texts = sampled_texts(
+    written = texts_by_count(
         generator,
-        prompts(counts, params, form),
+        [form.request([], label) for label in params.classes],
+        counts,
         responses=params.final_responses,
         sampler=params.sampler,
         length=length,
@@ -147,8 +124,5 @@ def written_texts(
         label="texts of the trained generator" if tuned else "texts of the untrained generator",
         form=form,
     )
-    full = texts[texts["text"] != ""]
-    most = dict(zip(params.classes, counts, strict=True))
-    place = full.groupby("label", dropna=False).cumcount().to_numpy()
-    kept = place < np.array([most[label] for label in full["label"]], dtype=np.int64)
-    return full.loc[kept, ["text", "prompt_id", "label"]].reset_index(drop=True)
+    labels = [params.classes[kind] for kind in written["kind"]]
+    return written.assign(label=labels)[["text", "prompt_id", "label"]]

@@ -1,7 +1,7 @@
 """Candidates of Private Evolution: the first ones and variations of survivors (VARIATION_API).
 
 The first candidates are public texts (PrE-Text), or texts that the generator writes (RANDOM_API of Aug-PE). Variations
-are written by few-shot prompts or by mask filling.
+are written by few-shot prompts, by instruction or by mask filling.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
+from fedtext.algorithms.pe.instructions import instruction_form, instruction_prompts
 from fedtext.embedding.nonempty import nonempty_mask
 from fedtext.generation import few_shot
 from fedtext.generation.cleaning import cut_to, token_counts
@@ -189,14 +190,20 @@ def _prompted(
 ) -> list[str]:
     """Generate `count` texts for every parent's prompt, with adaptive length if the parameters say so."""
     rng = stream(evolution.seed, "variation prompts", stage)
+    if evolution.variation == "few_shot":
+        form, prompts = None, variation_prompts(parents, prompt_form(evolution.sampler), rng)
+    else:
+        own = generator.own(evolution.sampler)
+        form, prompts = instruction_form(own), instruction_prompts(parents, evolution, own, stage)
     varied = few_shot.sampled_texts(
         generator,
-        variation_prompts(parents, prompt_form(evolution.sampler), rng),
+        prompts,
         responses=count,
         sampler=evolution.sampler,
         length=chunking.length,
         seed=derived_seed(evolution.seed, "responses", stage),
         label=f"variations, {stage}",
+        form=form,
     )
     texts: list[str] = varied["text"].tolist()
     if evolution.length_spread is None:

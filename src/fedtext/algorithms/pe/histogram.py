@@ -6,7 +6,6 @@ sum. The selection of survivors is post-processing of released values.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,11 @@ from fedtext.params.pe import Pe
 from fedtext.privacy.ledger import Ledger
 from fedtext.seeding import stream
 from fedtext.system.errors import InputError
-from fedtext.voting.ballots import nearest_histogram_blocks
-from fedtext.voting.tally import UNCLIPPED, Ballot, Vote, noised_tally
+from fedtext.voting.tally import Ballot, Vote, nearest_ballot, noised_tally
 
 
 class NearestHistogram(Vote):
-    """The question of a unit's histogram: how many of its samples are nearest to each candidate."""
+    """The question of a unit's histogram: for how many of its samples each candidate is among the `pe.nearest`."""
 
     pe: Pe
 
@@ -35,9 +33,8 @@ class NearestHistogram(Vote):
 
     @property
     def ballot(self) -> Ballot:
-        """How a unit votes: each of its samples for the nearest candidate."""
-        cast = partial(nearest_histogram_blocks, clip_norm=UNCLIPPED)
-        return Ballot({"votes": cast}, settings=self.pe.model_dump_json())
+        """How a unit votes: each of its samples for the nearest candidate, or equally for the nearest few."""
+        return nearest_ballot("votes", self.pe.nearest, self.pe.model_dump_json())
 
 
 def noised_histogram(

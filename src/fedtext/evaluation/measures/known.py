@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from fedtext.evaluation.measures import downstream, next_token_accuracy
 from fedtext.evaluation.measures.distances import DISTANCES
+from fedtext.evaluation.measures.manifolds import PRECISION, RECALL
 from fedtext.evaluation.measures.mauve import MAUVE
 from fedtext.evaluation.measures.measure import Measure, OnHeldOut, PerText, TextProperty
 from fedtext.evaluation.measures.next_token_accuracy import ACCURACY, CROSS_ENTROPY
@@ -26,6 +27,8 @@ MEASURES: tuple[Measure, ...] = (
     CROSS_ENTROPY,
     *DISTANCES,
     MAUVE,
+    PRECISION,
+    RECALL,
     REPEATED_TEXTS,
     DISTINCT_2,
     ILLEGIBLE_TEXTS,

@@ -133,10 +133,12 @@ class EndpointGenerator:
 
     def _settings(self, framing: Framing, sampler: Sampler) -> dict[str, Any]:
         settings = settings_of(self.endpoint, sampler)
-        extra = {"min_p": sampler.min_p} if sampler.min_p > 0 else {}
+        extra: dict[str, float] = {"min_p": sampler.min_p} if sampler.min_p > 0 else {}
+        if sampler.top_k is not None:
+            extra["top_k"] = sampler.top_k
         if sampler.repetition_penalty > 1:
             extra["repetition_penalty"] = sampler.repetition_penalty
-        if extra:  # not in OpenAI's own API; vLLM has both, llama.cpp the first
+        if extra:  # not in OpenAI's own API; vLLM has all, llama.cpp the first two
             settings["extra_body"] = extra
         if framing.stops and not framing.chat:
             settings["stop"] = list(framing.stops)

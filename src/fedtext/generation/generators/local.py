@@ -102,6 +102,8 @@ def sample_responses(
             temperature=sampler.temperature,
             top_p=sampler.top_p,
             min_p=sampler.min_p,
+            top_k=sampler.top_k,
+            no_repeat_ngram=sampler.no_repeat_ngram,
             is_complete=is_complete,
             favoured=None if favoured is None else favoured.of_prompts([ask.prompt for ask in batch]),
             repetition_penalty=sampler.repetition_penalty,

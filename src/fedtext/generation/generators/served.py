@@ -169,7 +169,7 @@ def _settings(endpoint: Endpoint, framing: Framing, sampler: Sampler) -> dict[st
     settings = settings_of(endpoint, sampler)
     settings["extra_body"] = {
         "min_p": sampler.min_p,
-        "top_k": ALL_TOKENS,
+        "top_k": sampler.top_k or ALL_TOKENS,
         "repetition_penalty": sampler.repetition_penalty,
     }
     if framing.stops:

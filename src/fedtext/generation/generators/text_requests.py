@@ -113,7 +113,19 @@ def asking(endpoint: Endpoint, sampler: Sampler, send: Send[T], settings: dict[s
 
 
 def settings_of(endpoint: Endpoint, sampler: Sampler) -> dict[str, Any]:
-    """Return the settings of a request that every server knows."""
+    """Return the settings of a request that every server knows.
+
+    Raises:
+        ValueError: repeated runs of tokens are to be forbidden, which no server does.
+    """
+    if sampler.no_repeat_ngram is not None:
+        raise InputError(
+            f"no_repeat_ngram is {sampler.no_repeat_ngram}, and the texts of '{endpoint.model}' come from a server, "
+            "which forbids no repeated runs of tokens: set it to null, or name a model that writes here",
+            code="server-allows-repeats",
+            parameter="no_repeat_ngram",
+            value=sampler.no_repeat_ngram,
+        )
     return {
         "model": endpoint.model,
         "temperature": sampler.temperature,

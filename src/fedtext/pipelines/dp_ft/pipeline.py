@@ -39,7 +39,7 @@ def policies(settings: Settings) -> tuple[Control, ...]:
 
 def _opening() -> list[Node]:
     return [
-        TUNED.node(nodes.start_weights, ["downstream", PARAMETERS], START, name="start_weights"),
+        TUNED.node(nodes.start_weights, ["downstream", PARAMETERS], START, name="start_weights", tags=Tag.START),
         TUNED.node(
             nodes.open_dp_ft_ledger,
             [POPULATION, START, PARAMETERS, PRIVACY],

@@ -23,7 +23,7 @@ def create_pipeline(settings: Settings) -> Pipeline:
 def _training() -> list[Node]:
     opened = TUNED("ledger_open")
     return [
-        TUNED.node(nodes.start_weights, ["generator", PARAMETERS], START, name="start_weights"),
+        TUNED.node(nodes.start_weights, ["generator", PARAMETERS], START, name="start_weights", tags=Tag.START),
         TUNED.node(
             nodes.open_dp_sgd_ledger,
             ["population", START, PARAMETERS, PRIVACY],

@@ -67,7 +67,7 @@ def _setup(own: Namespace) -> list[Node]:
             name=f"open_{own.name}_ledger",
             tags=Tag.BUDGET,
         ),
-        own.node(nodes.start_server, ["on_device", training(own)], start(own), name="start_server"),
+        own.node(nodes.start_server, ["on_device", training(own)], start(own), name="start_server", tags=Tag.START),
         own.node(nodes.start_open_sums, start(own), own("private_open_sums"), name="start_open_sums"),
         own.node(nodes.start_state, None, own("state"), name="start_state"),
     ]

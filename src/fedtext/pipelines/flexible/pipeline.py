@@ -46,7 +46,7 @@ def _setup(counted: bool) -> list[Node]:
     return [
         FLEXIBLE.node(nodes.assign_silos, ["private_clients", SILOS, PRIVACY], HELD_BY, name="assign_silos"),
         counting if counted else declaring,
-        FLEXIBLE.node(nodes.start_weights, ["generator", PARAMETERS], START, name="start_weights"),
+        FLEXIBLE.node(nodes.start_weights, ["generator", PARAMETERS], START, name="start_weights", tags=Tag.START),
         FLEXIBLE.node(
             nodes.open_flexible_ledger,
             [UNITS, START, "encoder", PARAMETERS, SILOS, PRIVACY, CORPUS, PARTITION],

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from fedtext.federation.units import Population
 from fedtext.params import Parameters
-from fedtext.params.corpus import Chunking
+from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.generation import PROMPT_NAMES, Sampler
 from fedtext.params.plan import Planning
 from fedtext.params.training import CausalTraining, Lora, PreferenceTraining
@@ -59,6 +59,13 @@ class Given:
     def samples(self) -> int:
         """Samples of all training units, as assumed."""
         return round(self.population.training * self.params("plan", Planning).samples)
+
+    @property
+    def public_samples(self) -> float:
+        """Samples of the public texts, as assumed."""
+        corpus = self.params("corpus", Corpus)
+        samples = corpus.public_texts * self.params("plan", Planning).samples
+        return min(corpus.public_samples or samples, samples)
 
     @property
     def test_samples(self) -> int:

@@ -8,7 +8,6 @@ from fedtext.params.evaluation import Classification, Evaluation
 from fedtext.params.federated import DpFedavg, DpFtrl, LocalTraining
 from fedtext.params.for_reading import ForReading
 from fedtext.params.generation import prompts_for
-from fedtext.params.plan import Planning
 from fedtext.params.training import CausalTraining
 from fedtext.planning.rules.given import Given, Rule, nothing, private, trained
 from fedtext.planning.work import Work
@@ -34,12 +33,6 @@ def _described_texts(given: Given) -> tuple[Work, ...]:
 def _for_reading(given: Given) -> tuple[Work, ...]:
     texts = given.params("for_reading", ForReading).texts
     return (given.read(2 * texts),)  # behind the request, and behind any other
-
-
-def _public_embeddings(given: Given) -> tuple[Work, ...]:
-    corpus = given.params("corpus", Corpus)
-    samples = corpus.public_texts * given.params("plan", Planning).samples
-    return (given.read(min(corpus.public_samples or samples, samples)),)
 
 
 def _federated(given: Given, local: LocalTraining, asked: float, *, within: str) -> tuple[Work, ...]:
@@ -126,7 +119,7 @@ RULES: dict[str, Rule] = {
     "write_described_texts": _described_texts,
     "outputs.choose_for_reading": _for_reading,
     "judge_generator": nothing,
-    "embed_public_samples": _public_embeddings,
+    "embed_public_samples": lambda given: (given.read(given.public_samples),),
     "embed_private_samples": lambda given: (given.read(given.samples),),
     "tokenise_private_samples": nothing,
     "dp_fedavg.start_server": nothing,

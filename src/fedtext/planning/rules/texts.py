@@ -1,9 +1,11 @@
-"""Work of the algorithms that write texts with one generator: POPri, Private Evolution, PE+SFT, DP-SGD, flexible."""
+"""Work of the algorithms that write texts with one generator: POPri, Private Evolution, DP-SGD, CTCL and others."""
 
 from __future__ import annotations
 
 from fedtext.generation.prompt_forms import LISTED
+from fedtext.params.ctcl import Ctcl
 from fedtext.params.dp_prediction import DpPrediction
+from fedtext.params.dp_rft import DpRft
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
 from fedtext.params.flexible import Flexible
 from fedtext.params.generation import prompts_for
@@ -133,17 +135,51 @@ def _dp_sgd(given: Given) -> DpSgdGeneration:
     return given.params("dp_sgd_generation", DpSgdGeneration)
 
 
-def _private_training(given: Given) -> tuple[Work, ...]:
-    own = _dp_sgd(given)
-    at = "dp_sgd_generation.training.units_at_once"
-    training = own.training
-    return (private(given.samples, given.tokens, training.epochs, training.units_at_once, within=at, lora=own.lora),)
+def _private_steps(own: Ctcl | DpSgdGeneration, name: str, given: Given) -> Work:
+    training, at = own.training, f"{name}.training.units_at_once"
+    return private(given.samples, given.tokens, training.epochs, training.units_at_once, within=at, lora=own.lora)
 
 
 def _class_texts(given: Given) -> tuple[Work, ...]:
     own = _dp_sgd(given)
     prompts = prompts_for(own.synthetic_texts, own.final_responses, classes=len(own.classes))
     return (given.written(prompts, own.final_responses, own.sampler, within="dp_sgd_generation", shown=0),)
+
+
+def _ctcl(given: Given) -> Ctcl:
+    return given.params("ctcl", Ctcl)
+
+
+def _taught_keywords(given: Given) -> tuple[Work, ...]:
+    own, at = _ctcl(given), "ctcl.public_training"
+    return (trained(given.public_samples, given.tokens, own.public_training, within=at, lora=own.lora),)
+
+
+def _rft(given: Given) -> DpRft:
+    return given.params("dp_rft", DpRft)
+
+
+def _voted_texts(given: Given) -> tuple[Work, ...]:
+    own = _rft(given)
+    return (given.written(own.prompts, own.responses, own.sampler, within="dp_rft"),)
+
+
+def _reinforcement(given: Given) -> tuple[Work, ...]:
+    own, texts = _rft(given), _voted_texts(given)[0]
+    row = texts.shown / own.prompts + given.tokens
+    return (trained(texts.texts, row, own.training, within="dp_rft.training", lora=own.lora),)
+
+
+def _policy_texts(given: Given) -> tuple[Work, ...]:
+    own = _rft(given)
+    prompts = prompts_for(own.synthetic_texts, own.final_responses)
+    return (given.written(prompts, own.final_responses, own.sampler, within="dp_rft"),)
+
+
+def _topic_texts(given: Given) -> tuple[Work, ...]:
+    own = _ctcl(given)
+    prompts = prompts_for(own.synthetic_texts, own.final_responses, classes=own.topics)
+    return (given.written(prompts, own.final_responses, own.sampler, within="ctcl", shown=0),)
 
 
 def _flexible(given: Given) -> Flexible:
@@ -199,10 +235,22 @@ RULES: dict[str, Rule] = {
     "dp_prediction.embed_final_texts": lambda given: (given.read(_prediction(given).synthetic_texts),),
     "dp_sgd_generation.start_weights": nothing,
     "dp_sgd_generation.tokenise_behind_classes": nothing,
-    "dp_sgd_generation.train_privately": _private_training,
+    "dp_sgd_generation.train_privately": lambda given: (_private_steps(_dp_sgd(given), "dp_sgd_generation", given),),
     "dp_sgd_generation.write_adapter": nothing,
     "dp_sgd_generation.write_class_texts": _class_texts,
     "dp_sgd_generation.embed_final_texts": lambda given: (given.read(_class_texts(given)[0].texts),),
+    "ctcl.teach_keywords": _taught_keywords,
+    "ctcl.tokenise_behind_keywords": nothing,
+    "ctcl.train_privately": lambda given: (_private_steps(_ctcl(given), "ctcl", given),),
+    "ctcl.write_adapter": nothing,
+    "ctcl.write_by_topic": _topic_texts,
+    "ctcl.embed_final_texts": lambda given: (given.read(_ctcl(given).synthetic_texts),),
+    "dp_rft.start_adapter": nothing,
+    "dp_rft.write_candidates": _voted_texts,
+    "dp_rft.embed_candidates": lambda given: (given.read(_voted_texts(given)[0].texts),),
+    "dp_rft.reinforce": _reinforcement,
+    "dp_rft.write_final_texts": _policy_texts,
+    "dp_rft.embed_final_texts": lambda given: (given.read(_policy_texts(given)[0].texts),),
     "flexible.start_weights": nothing,
     "flexible.open_flexible_ledger": nothing,
     "flexible.tokenise_behind_codes": nothing,
