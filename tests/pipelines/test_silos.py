@@ -123,7 +123,7 @@ def test_silos_say_who_they_are_and_the_ledger_knows_them_as_parties(silos: InPr
 
 def test_noise_that_silos_do_not_add_is_refused_before_anybody_is_asked(silos: InProcess) -> None:
     with refuses("silos-add-their-own-noise", parameter="privacy.aggregation"):
-        nodes.meet_silos(federation(), local(aggregation="secure"), Encoder())  # type: ignore[arg-type]
+        nodes.meet_silos(federation(), local(aggregation="trusted"), Encoder())  # type: ignore[arg-type]
     assert silos.asked == 0
 
 
@@ -149,7 +149,7 @@ def test_rounds_ask_what_the_simulated_nodes_ask(monkeypatch: pytest.MonkeyPatch
     key = NoiseKey(secret=new_noise_key(2).secret, source="operating system")
     unit, holder = unit_codes(["one", "two"]), unit_codes(["north", "south"])
     held = PrivateSamples(unit_rows(1, 2), unit, np.array([0, 1]), unit, holder)
-    monkeypatch.setattr(nodes, "Asked", lambda _: Recorded(held, key))
+    monkeypatch.setattr(nodes, "_asked", lambda _: Recorded(held, key))
     texts = pd.DataFrame({"text": list("abcdefghijkl"), "label": ["a", "b"] * 6, "prompt_id": np.repeat(range(4), 3)})
     state, embeddings = {"round": 1}, unit_rows(4, 12)
 
@@ -180,7 +180,7 @@ def test_silos_of_flexible_participation_count_and_vote(monkeypatch: pytest.Monk
     key = NoiseKey(secret=new_noise_key(2).secret, source="operating system")
     unit, holder = unit_codes(["one", "two"]), unit_codes(["north", "south"])
     held = PrivateSamples(unit_rows(1, 2), unit, np.array([0, 1]), unit, holder)
-    monkeypatch.setattr(nodes, "Asked", lambda _: Simulated(held, key))
+    monkeypatch.setattr(nodes, "_asked", lambda _: Simulated(held, key))
     texts = pd.DataFrame({"text": list("abcdefghijkl"), "label": ["a", "b"] * 6})
     chosen = conf_base(Flexible, labels=("a", "b"), texts=12)
     opened = opened_flexible(cards, chosen, strong=0)

@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from fedtext.federation.flower import CONNECTION, FlowerTransport
-from tests.silo.examples import NAMES, silo, table
+from tests.silo.examples import NAMES, peers_of, silo, table
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = Path(os.environ.get("FEDTEXT_FLOWER") or ROOT / ".venv-flower")
@@ -133,7 +133,8 @@ def federation(folder: Path) -> Iterator[Place]:
                 "root_certificates": "server.pem",
                 "private_key": f"{name}.key",
             }
-            (folder / f"{name}.yml").write_text(yaml.safe_dump(silo(name, link=link).model_dump(mode="json")))
+            declared = silo(name, link=link, secure_sums={"peers": peers_of(name, folder)})
+            (folder / f"{name}.yml").write_text(yaml.safe_dump(declared.model_dump(mode="json")))
             place.do("ssh-keygen", "-q", "-t", "ecdsa", "-b", "384", "-N", "", "-f", f"{name}.key")
             place.do(str(ENVIRONMENT / "bin" / "flwr"), "supernode", "register", f"{name}.key.pub", CONNECTION)
         for name in NAMES:

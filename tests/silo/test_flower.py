@@ -9,8 +9,8 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +19,10 @@ from safetensors.numpy import load_file
 
 from fedtext.algorithms.popri.plan import planned_query
 from fedtext.algorithms.popri.release import MeanFeatures, release_private_mean
-from fedtext.federation.inquiry import Card
+from fedtext.federation.inquiry import Card, Masked, read_reply
+from fedtext.federation.mechanism import planned_sum
 from fedtext.federation.query import Query
-from fedtext.federation.silos_asked import Silos, cards_of, parties_of
+from fedtext.federation.silos_asked import Silos, Transport, cards_of, parties_of
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.history import release_history
@@ -36,9 +37,11 @@ from tests.parameters import conf_base
 from tests.refusals import refuses
 from tests.silo.examples import CODES, DIM, NAMES, InProcess, popri
 from tests.silo.flower import ENVIRONMENT, LIAR, Place, federation
+from tests.silo.test_pairwise_masks import uniform_p_value
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 DECLARED = conf_base(Privacy, epsilon=2.0, delta=1e-5, aggregation="local")
+SECURE = DECLARED.model_copy(update={"aggregation": "secure", "honest_fraction": 0.7})
 MEANS = ClassMeans(labels=CODES)
 
 
@@ -46,6 +49,18 @@ MEANS = ClassMeans(labels=CODES)
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with federation(tmp_path_factory.mktemp("flower")) as found:
         yield found
+
+
+@dataclass
+class Overhearing:
+    """A transport that keeps what the server was sent."""
+
+    transport: Transport
+    replies: Sequence[bytes] = ()
+
+    def ask(self, message: bytes, wanted: int) -> Sequence[bytes]:
+        self.replies = self.transport.ask(message, wanted)
+        return self.replies
 
 
 def ledger(cards: tuple[Card, ...]) -> Ledger:
@@ -126,6 +141,25 @@ def test_a_killed_silo_is_named_and_when_it_is_back_nobody_pays_again(place: Pla
     assert outcomes(place, "west", "test.killed") == ["answered"]
     for name in NAMES:
         assert len([one for one in release_history(own(place, name)) if one.name == "test.killed"]) == 1
+
+
+def test_a_secure_sum_is_that_of_one_process_and_outlives_a_lost_silo(place: Place, tmp_path: Path) -> None:
+    """Dropped before it answers, a silo ends the round; the others' words are chance, and repeated at no cost."""
+    cards, asked, overheard = cards_of(place.transport(), 3), query("test.secure"), Overhearing(place.transport())
+    opened = ledger(cards).model_copy(update={"declaration": SECURE})
+    place.end("west", signal.SIGKILL)
+    with refuses("silo-missing", value="west"):
+        Silos(place.transport(patience=60.0)).summed(asked, MEANS, opened)
+    place.start_silo("west")
+    over_flower = Silos(overheard).summed(asked, MEANS, opened)
+    copies = desks_of_copies(place, tmp_path / "copies")
+    assert over_flower.sum.tobytes() == Silos(copies).summed(asked, MEANS, opened).sum.tobytes()
+    for name in NAMES:
+        assert outcomes(place, name, "test.secure") == ["answered"] + ["repeated"] * (name != "west")
+        assert len([one for one in release_history(own(place, name)) if one.name == "test.secure"]) == 1
+    words = [reply.words for one in overheard.replies if isinstance(reply := read_reply(one), Masked)]
+    bits = planned_sum(asked, SECURE, 30, 3).in_shares(3).message_bits
+    assert min(uniform_p_value(one, bits) for one in words) > 1e-4
 
 
 def test_what_a_silo_s_budget_does_not_pay_is_refused_in_its_own_words(place: Place) -> None:

@@ -62,6 +62,11 @@ def way_to(federation: FederationParameters) -> FlowerTransport:
     )
 
 
+def _asked(federation: FederationParameters) -> Asked:
+    """Return the silos, to be asked."""
+    return Asked(way_to(federation), federation.session)
+
+
 def meet_silos(federation: FederationParameters, privacy: Privacy, encoder: Encoder) -> tuple[Cards, Population]:
     """Ask the silos who they are; return what they say of themselves, and how many units they declare together."""
     validate_aggregation(privacy)
@@ -89,7 +94,7 @@ def ask_mean_features(federation: FederationParameters, encoder: Encoder, ledger
     query = popri_plan.planned_query(
         popri, ledger.declaration, ledger.population, embedding_dim=encoder.dim, round_number=0
     )
-    return release_private_mean(query, Asked(way_to(federation)), popri, ledger)
+    return release_private_mean(query, _asked(federation), popri, ledger)
 
 
 def ask_scores(
@@ -106,7 +111,7 @@ def ask_scores(
     width, t = candidate_embeddings.shape[1], state["round"] + 1
     query = popri_plan.planned_query(popri, ledger.declaration, ledger.population, embedding_dim=width, round_number=t)
     labels = class_index(label_codes(nullable(candidates["label"])), popri.labels)
-    return score_by_ballots(query, Asked(way_to(federation)), candidate_embeddings, labels, popri, ledger)
+    return score_by_ballots(query, _asked(federation), candidate_embeddings, labels, popri, ledger)
 
 
 def open_evolution_ledger(silo_cards: Cards, population: Population, evolution: Pe, privacy: Privacy) -> Ledger:
@@ -126,7 +131,7 @@ def ask_votes(
     """Ask the silos for their votes on the round's candidates."""
     query = pe_plan.planned_query(evolution, ledger.declaration, ledger.population, state["round"] + 1)
     labels = class_index(label_codes(nullable(candidates["label"])), evolution.labels)
-    return noised_histogram(query, Asked(way_to(federation)), voted_embeddings, labels, evolution, ledger)
+    return noised_histogram(query, _asked(federation), voted_embeddings, labels, evolution, ledger)
 
 
 def open_wasp_ledger(
@@ -144,7 +149,7 @@ def open_wasp_ledger(
 def ask_class_means(federation: FederationParameters, encoder: Encoder, ledger: Ledger, wasp: Wasp) -> Released:
     """Ask the silos for their class means, the one release of `votes: single_release`."""
     query = wasp_plan.class_means_query(wasp, ledger.declaration, ledger.population, encoder.dim)
-    return noised_class_means(query, Asked(way_to(federation)), wasp.labels, ledger)
+    return noised_class_means(query, _asked(federation), wasp.labels, ledger)
 
 
 def ask_top_q(
@@ -158,7 +163,7 @@ def ask_top_q(
     """Ask the silos for their similar and dissimilar votes."""
     voted = judging.candidates_of(candidate_embeddings, judging.label_index(candidates, wasp))
     query = wasp_plan.votes_query(wasp, ledger.declaration, ledger.population, state["round"] + 1)
-    return judging.noised_votes(query, Asked(way_to(federation)), voted, wasp, ledger)
+    return judging.noised_votes(query, _asked(federation), voted, wasp, ledger)
 
 
 def ask_model_sums(
@@ -174,7 +179,7 @@ def ask_model_sums(
     names, number = sorted(state["weights"]), state["round"] + 1
     query = wasp_plan.model_sums_query(wasp, ledger.declaration, ledger.population, number, len(names))
     model = judging.model_index(candidates, names)
-    return judging.noised_model_sums(query, Asked(way_to(federation)), voted, model, wasp, ledger)
+    return judging.noised_model_sums(query, _asked(federation), voted, model, wasp, ledger)
 
 
 def units_of_silos(silo_cards: Cards, *_declared: Privacy | Silos) -> dict[str, int]:
@@ -217,7 +222,7 @@ def train_nobody(ledger: Ledger, _generator: TrainableGenerator, _start: np.ndar
 def ask_profile(federation: FederationParameters, ledger: Ledger, flexible: Flexible) -> Released:
     """Ask the silos for their counts of records of each code."""
     query = flexible_plan.profile_query(flexible, ledger.declaration)
-    total, charged = profile.noised_profile(query, Asked(way_to(federation)), flexible, ledger)
+    total, charged = profile.noised_profile(query, _asked(federation), flexible, ledger)
     return total, charged
 
 
@@ -234,7 +239,7 @@ def ask_nearest_votes(
         return np.zeros(0), ledger
     labels = class_index(label_codes(nullable(candidates["label"])), flexible.labels)
     voted = selection.candidates_of(candidate_embeddings, labels)
-    return selection.noised_votes(query, Asked(way_to(federation)), voted, flexible, ledger)
+    return selection.noised_votes(query, _asked(federation), voted, flexible, ledger)
 
 
 def ask_code_means(federation: FederationParameters, encoder: Encoder, ledger: Ledger, flexible: Flexible) -> Released:
@@ -242,7 +247,7 @@ def ask_code_means(federation: FederationParameters, encoder: Encoder, ledger: L
     query = flexible_plan.means_query(flexible, ledger.declaration, ledger.parties, embedding_dim=encoder.dim)
     if query is None:
         return np.zeros(0), ledger
-    return noised_class_means(query, Asked(way_to(federation)), flexible.labels, ledger)
+    return noised_class_means(query, _asked(federation), flexible.labels, ledger)
 
 
 def _parties(silo_cards: Cards, privacy: Privacy) -> tuple[Party, ...]:
