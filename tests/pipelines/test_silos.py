@@ -184,7 +184,7 @@ def test_silos_of_flexible_participation_count_and_vote(monkeypatch: pytest.Monk
     texts = pd.DataFrame({"text": list("abcdefghijkl"), "label": ["a", "b"] * 6})
     chosen = conf_base(Flexible, labels=("a", "b"), texts=12)
     opened = opened_flexible(cards, chosen, strong=0)
-    weights, opened = nodes.train_nobody(opened, None, np.zeros(3), chosen)  # type: ignore[arg-type]
+    weights, opened = nodes.ask_to_train(federation(), opened, None, np.zeros(3), chosen)  # type: ignore[arg-type]
     assert not len(weights)
     counted, opened = nodes.ask_profile(federation(), opened, chosen)
     votes, charged = nodes.ask_nearest_votes(federation(), opened, texts, unit_rows(4, 12), chosen)
@@ -199,8 +199,13 @@ def opened_flexible(cards: nodes.Cards, chosen: Flexible, *, strong: float) -> L
     return nodes.open_flexible_ledger(cards, units, start, encoder, chosen, roles, local(), None, None)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("strong", "noise"), [(0.5, True), (0, False)])
-def test_strong_silos_and_reads_without_noise_are_refused(silos: InProcess, strong: float, noise: bool) -> None:
+def test_strong_silos_train_and_reads_without_noise_are_refused(silos: InProcess) -> None:
     cards, _ = nodes.meet_silos(federation(), local(), Encoder())  # type: ignore[arg-type]
-    with refuses("silos-do-not-train", parameter="silos.strong"):
-        opened_flexible(cards, conf_base(Flexible, labels=("a", "b"), noise=noise), strong=strong)
+    smaller = {"batch_size": 5}
+    opened = opened_flexible(cards, conf_base(Flexible, labels=("a", "b"), training=smaller), strong=0.5)
+    assert [(release.name, release.parties) for release in opened.planned or ()][:2] == [
+        ("flexible.dp_sgd", ("north",)),
+        ("flexible.dp_sgd", ("south",)),
+    ]
+    with refuses("silos-add-noise", parameter="flexible.noise"):
+        opened_flexible(cards, conf_base(Flexible, labels=("a", "b"), noise=False), strong=0)

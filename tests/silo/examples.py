@@ -85,7 +85,7 @@ def silo(name: str, **changes: Any) -> Silo:
             "unit": "client", "population": 10, "adjacency": "zero_out", "epsilon": 4.0, "delta": 1e-5,
         },
         "chunking": {"length": 64, "min_tokens": 4, "first_only": False},
-        "models": {"encoder": "offline", "tokenizer": "bundled:generator"},
+        "models": {"encoder": "offline", "tokenizer": "bundled:generator", "generator": None},
         "secure_sums": {"minimum": 3, "honest_fraction": 0.7, "peers": {}},
         "link": {"superlink": "127.0.0.1:8000", "root_certificates": None, "private_key": None},
         "folder": f"{name}-own",

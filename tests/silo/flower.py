@@ -25,6 +25,8 @@ from tests.silo.examples import NAMES, peers_of, silo, table
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = Path(os.environ.get("FEDTEXT_FLOWER") or ROOT / ".venv-flower")
 LONGEST = 400.0  # seconds for a process to be there
+STRONG = "north"  # the silo that trains
+ALLOWED = 20.0  # epsilon of a silo, for all tests of a module together
 SILO, LIAR = "fedtext.silo.cli", "tests.silo.liar"
 
 
@@ -133,7 +135,10 @@ def federation(folder: Path) -> Iterator[Place]:
                 "root_certificates": "server.pem",
                 "private_key": f"{name}.key",
             }
-            declared = silo(name, link=link, secure_sums={"peers": peers_of(name, folder)})
+            declared = silo(
+                name, link=link, protection={"epsilon": ALLOWED}, secure_sums={"peers": peers_of(name, folder)},
+                models={"generator": "bundled:generator" if name == STRONG else None},
+            )  # fmt: skip
             (folder / f"{name}.yml").write_text(yaml.safe_dump(declared.model_dump(mode="json")))
             place.do("ssh-keygen", "-q", "-t", "ecdsa", "-b", "384", "-N", "", "-f", f"{name}.key")
             place.do(str(ENVIRONMENT / "bin" / "flwr"), "supernode", "register", f"{name}.key.pub", CONNECTION)

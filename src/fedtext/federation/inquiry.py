@@ -1,8 +1,8 @@
 """What a server asks silos, and what a silo replies: values, and the bytes that they travel as.
 
 An inquiry is a public query and a question. A silo replies with an answer (whole numbers, its own noise among them),
-with a masked one (words that only the sum of all silos makes numbers of), with a refusal (a sentence), or, asked who it
-is, with its card. Nothing else leaves a silo.
+with a masked one (words that only the sum of all silos makes numbers of), with trained weights, with a refusal (a
+sentence), or, asked who it is, with its card. Nothing else leaves a silo.
 """
 
 from __future__ import annotations
@@ -17,20 +17,24 @@ from pydantic import Field, ValidationError
 
 from fedtext.federation.packed import Packed, pack, unpack
 from fedtext.federation.query import Query
-from fedtext.federation.question import Question, kind_of, question_parts, read_question
+from fedtext.federation.question import Asked, kind_of, question_parts, read_question
 from fedtext.params import Parameters
 from fedtext.params.privacy import Adjacency, Unit
 from fedtext.system.errors import InputError
 
-WHO, INQUIRY, ANSWER, MASKED, REFUSAL, CARD = "who", "inquiry", "answer", "masked", "refusal", "card"
-SUM = "sum"
+WHO, INQUIRY, ANSWER, MASKED, TRAINED = "who", "inquiry", "answer", "masked", "trained"
+REFUSAL, CARD = "refusal", "card"
+SUM, WEIGHTS = "sum", "weights"
 MOST_NUMBERS = 2**26  # of an answer: half a gigabyte
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[\w.\- ]+$")]
 Positive = Annotated[float, Field(gt=0)]
 
 
 class AskedQuery(Parameters):
-    """The public facts of a query, as they travel: all that a silo prices, and the names of random streams."""
+    """The public facts of a query, as they travel: all that a silo prices, and the names of random streams.
+
+    A sum is asked of all units, once. A training (`own`) is asked of one party's, in steps of a Poisson sample each.
+    """
 
     name: Name
     round: int = Field(ge=0)
@@ -40,18 +44,22 @@ class AskedQuery(Parameters):
     non_negative: bool
     parties: tuple[Name, ...] | None
     public_digest: str = Field(max_length=10_000)
+    own: bool
+    batch: int | None = Field(ge=1)
+    steps: int = Field(ge=1)
 
     @classmethod
     def of(cls, query: Query) -> AskedQuery:
         """Build from a query.
 
         Raises:
-            ValueError: silos cannot be asked it: it samples units, or is made in several steps.
+            ValueError: silos cannot be asked it: it samples units, or is made in several steps, and is no training.
         """
-        if query.own or query.batch is not None or query.steps > 1:
+        of_one = query.own and query.batch is not None and len(query.parties or ()) == 1
+        if not of_one and (query.own or query.batch is not None or query.steps > 1):
             raise InputError(
-                f"{query.name} is asked in steps or of a sample, which silos in processes of their own do not answer "
-                "yet: ask votes, counts or mean features, or let no silo train (silos.strong=0)",
+                f"{query.name} is asked in steps or of a sample, which a silo answers in a training of its own alone: "
+                "ask votes, counts or mean features of all units",
                 code="query-not-for-silos",
                 value=query.name,
             )
@@ -59,7 +67,7 @@ class AskedQuery(Parameters):
 
     def of_silo(self, name: str) -> Query:
         """Return the query as the silo `name` answers it: by itself, of all its own units."""
-        return Query(**self.model_dump(exclude={"parties"}))
+        return Query(**self.model_dump(exclude={"parties"}), parties=(name,) if self.own else None)
 
 
 class SecureSum(Parameters):
@@ -115,7 +123,7 @@ class Inquiry:
     """One question to a silo: the query, what each unit is asked, and the secure sum that the answer is for, if any."""
 
     query: AskedQuery
-    question: Question
+    question: Asked
     secure: SecureSum | None = None
 
     def packed(self) -> bytes:
@@ -127,7 +135,7 @@ class Inquiry:
         return pack(INQUIRY, facts, arrays)
 
 
-def read_inquiry(packed: Packed, known: Iterable[type[Question]]) -> Inquiry:
+def read_inquiry(packed: Packed, known: Iterable[type[Asked]]) -> Inquiry:
     """Return the inquiry of a message.
 
     Raises:
@@ -200,7 +208,15 @@ class Masked:
     marks: Mapping[str, str]
 
 
-Reply = Answer | Masked | Refusal | Card
+@dataclass(frozen=True)
+class Trained:
+    """What a silo trained in one round: the weights at which its noisy steps ended; the server judges them."""
+
+    silo: str
+    weights: Shaped[np.ndarray, ...]
+
+
+Reply = Answer | Masked | Trained | Refusal | Card
 
 
 def packed_reply(reply: Reply) -> bytes:
@@ -209,6 +225,8 @@ def packed_reply(reply: Reply) -> bytes:
         return pack(ANSWER, {"silo": reply.silo}, {SUM: reply.sum})
     if isinstance(reply, Masked):
         return pack(MASKED, {"silo": reply.silo, "marks": dict(reply.marks)}, {SUM: reply.words})
+    if isinstance(reply, Trained):
+        return pack(TRAINED, {"silo": reply.silo}, {WEIGHTS: reply.weights})
     return pack(CARD if isinstance(reply, Card) else REFUSAL, reply.model_dump(mode="json"))
 
 
@@ -224,6 +242,8 @@ def read_reply(data: bytes) -> Reply:
             return Answer(str(packed.facts["silo"]), packed.arrays[SUM])
         if packed.kind == MASKED:
             return Masked(str(packed.facts["silo"]), packed.arrays[SUM], dict(packed.facts["marks"]))
+        if packed.kind == TRAINED:
+            return Trained(str(packed.facts["silo"]), packed.arrays[WEIGHTS])
         kinds: dict[str, type[Card | Refusal]] = {CARD: Card, REFUSAL: Refusal}
         return kinds[packed.kind].model_validate(packed.facts)
     except (ValidationError, KeyError, TypeError, ValueError):

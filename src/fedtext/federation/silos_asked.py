@@ -30,6 +30,7 @@ from fedtext.federation.inquiry import (
     Refusal,
     Reply,
     SecureSum,
+    Trained,
     read_reply,
 )
 from fedtext.federation.masked_sum import SiloError, garbage, opened_sum
@@ -46,7 +47,7 @@ from fedtext.privacy.parties import Party
 from fedtext.system.errors import InputError
 
 SILO = "silo"  # a party's kind
-A = TypeVar("A", Answer, Masked)
+A = TypeVar("A", Answer, Masked, Trained)
 
 
 @runtime_checkable
@@ -136,7 +137,7 @@ class Silos:
         part = taking_part(ledger, query.parties)
         plan = planned_sum(query, ledger.declaration, part.population, len(part.parties))
         added_up = self._secure_sum if ledger.declaration.aggregation == "secure" else self._sum_of_noised
-        with charged_releases([plan], _NOBODY, ledger, _receipt_key(ledger)) as (charged, [release]):
+        with charged_releases([plan], NOBODY, ledger, receipt_key(ledger)) as (charged, [release]):
             summed = added_up(plan, AskedQuery.of(query), question, part)
             total = release.sum_of_noised(lambda _: [summed], sum_stream(plan), query.dim)
             return NoisySum(dequantise(total, plan.step), charged)
@@ -146,7 +147,7 @@ class Silos:
     ) -> Int64[np.ndarray, " dim"]:
         """Return the sum of the silos' noisy sums."""
         plan.validate_modulus(64)
-        answers = self._answers(Inquiry(query, question), part.parties, Answer)
+        answers = self.answers(Inquiry(query, question), part.parties, Answer)
         return np.asarray(sum(judged(answers[party.name], party, plan) for party in part.parties))
 
     def _secure_sum(
@@ -158,12 +159,24 @@ class Silos:
         plan.validate_modulus(bits)
         secure = SecureSum(honest_fraction=part.declaration.honest_fraction, bits=bits, session=self.session)
         named = query.model_copy(update={"parties": tuple(party.name for party in part.parties)})
-        answers = self._answers(Inquiry(named, question, secure), part.parties, Masked)
+        answers = self.answers(Inquiry(named, question, secure), part.parties, Masked)
         return opened_sum(answers, plan, bits)
 
-    def _answers(self, inquiry: Inquiry, parties: Sequence[Party], kind: type[A]) -> dict[str, A]:
-        """Return each party's answer by its name."""
-        replies, asked = _read(self.transport.ask(inquiry.packed(), len(parties))), inquiry.query.name
+    def answers(
+        self, inquiry: Inquiry, parties: Sequence[Party], kind: type[A], there: int | None = None
+    ) -> dict[str, A]:
+        """Return each party's answer by its name.
+
+        Args:
+            inquiry: What all silos are asked.
+            parties: Those that must answer; others may refuse.
+            kind: How they must answer.
+            there: How many silos are waited for; None: as many as there are parties.
+
+        Raises:
+            RuntimeError: one of the parties refuses, is missing, or two answer under one name.
+        """
+        replies, asked = _read(self.transport.ask(inquiry.packed(), there or len(parties))), inquiry.query.name
         names = {party.name for party in parties}
         for reply in replies:
             if isinstance(reply, Refusal) and reply.silo in names:
@@ -229,7 +242,7 @@ def _refused(refusal: Refusal) -> SiloError:
     )
 
 
-def _receipt_key(ledger: Ledger) -> NoiseKey:
+def receipt_key(ledger: Ledger) -> NoiseKey:
     """Return a key that hides nothing: it names receipts of sums that carry their noise already."""
     known = hashlib.sha256(b"receipts of sums that silos noised").hexdigest()
     seeded = ledger.declaration.noise_seed is not None
@@ -237,4 +250,4 @@ def _receipt_key(ledger: Ledger) -> NoiseKey:
 
 
 _NONE = np.zeros(0, dtype=np.int64)
-_NOBODY = PrivateSamples(np.zeros((0, 0)), _NONE, _NONE, _NONE, _NONE)  # the server holds nobody's samples
+NOBODY = PrivateSamples(np.zeros((0, 0)), _NONE, _NONE, _NONE, _NONE)  # the server holds nobody's samples

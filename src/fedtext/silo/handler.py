@@ -2,7 +2,8 @@
 
 The silo computes the sum over its own units, adds its noise by its own key, prices the public query by itself and
 charges its own ledger. It trusts the server with nothing: neither with the price nor with the question. To a secure sum
-it adds a share of the noise and its masks (fedtext.silo.secure_answers).
+it adds a share of the noise and its masks (fedtext.silo.secure_answers). If its person lets it, it also trains
+(fedtext.silo.trainings).
 
 A question that it does not know, or that its budget does not pay, gets a refusal in a sentence. So does one that fails:
 the sentence then says no more than that, for an error may quote text. What failed stands in the silo's own log.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,18 +26,19 @@ from fedtext.federation.inquiry import (
     Refusal,
     Reply,
     SecureSum,
+    Trained,
     packed_reply,
     read_inquiry,
 )
 from fedtext.federation.mechanism import planned_release
 from fedtext.federation.packed import unpack
 from fedtext.federation.query import Query
-from fedtext.federation.question import kind_of
+from fedtext.federation.question import Asked, Question, kind_of
 from fedtext.federation.secure_sum import release_grid_sum
 from fedtext.privacy.budget_guard import guarding
 from fedtext.privacy.data_set_budget import DataSetBudget
 from fedtext.privacy.history import History
-from fedtext.privacy.ledger import BudgetExceeded, Ledger
+from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.privacy.registry import Registry
 from fedtext.privacy.spending import total_epsilon
@@ -44,8 +47,10 @@ from fedtext.silo.known import QUESTIONS
 from fedtext.silo.local_data import LocalData, fingerprint, read_local_data, unit_rules
 from fedtext.silo.secure_answers import CHANGED, SecureAnswers
 from fedtext.silo.settings import Silo
+from fedtext.silo.trainings import Trainings
 from fedtext.system.errors import FedtextError, InputError
 from fedtext.system.folders import make_own_folder, own_file
+from fedtext.training.asked_of_silos import LocalTraining
 
 LOG = logging.getLogger(__name__)
 KEY = "private_noise_key.json"
@@ -74,6 +79,7 @@ class MessageHandler:
         make_own_folder(self.folder)
         self._key = key or own_key(self.folder)
         self._secure = SecureAnswers(silo, self._key, self.folder)
+        self._trainings = Trainings(silo, self._key, self.folder)
         self._ledger = ledger_of(silo)
         self._held: tuple[tuple[object, ...], LocalData] | None = None
         self.budget = budget_of(silo, self.folder)
@@ -118,14 +124,18 @@ class MessageHandler:
             return self._refused(NOT_ASKED, "this question is for other silos")
         query, ledger = inquiry.query.of_silo(self.silo.name), ledger_of(self.silo, secure)
         try:
+            self._trainings.validate_asked(inquiry)
             if secure is not None:
                 self._secure.validate_sum(inquiry, secure)
-                query = query.about(asked)  # noise of one message hides no sum of another, even of other silos' data
-            release = planned_release(query, ledger.declaration, ledger.population)
-            priced = ledger.model_copy(update={"releases": (release,)}).spent()
+            if secure is not None or query.own:  # noise of one message hides nothing of another, nor has its sample
+                query = query.about(asked)
+            releases = self._releases(query, inquiry.question, ledger)
+            priced = ledger.model_copy(update={"releases": tuple(releases)}).spent()
         except FedtextError as error:
             return self._refused(error.code, str(error))
         try:
+            if isinstance(inquiry.question, LocalTraining):
+                return self._trained(query, inquiry.question, ledger, releases, asked)._replace(epsilon=priced)
             return self._answered(query, inquiry, ledger, asked)._replace(epsilon=priced)
         except BudgetExceeded as error:
             LOG.info("%s", error)
@@ -137,8 +147,25 @@ class MessageHandler:
             why = "something failed while it answered; what, stands in its own log alone"  # it may quote text
             return self._refused(FAILED, why, outcome="failed")
 
+    def _releases(self, query: Query, question: Asked, ledger: Ledger) -> list[Release]:
+        """Return what the answer costs: the one release of a sum, or those of all rounds of a training to come."""
+        if isinstance(question, LocalTraining):
+            return self._trainings.releases(query, question, ledger)
+        return [planned_release(query, ledger.declaration, ledger.population)]
+
+    def _trained(
+        self, query: Query, training: LocalTraining, ledger: Ledger, releases: Sequence[Release], asked: str
+    ) -> _Replied:
+        if self._trainings.is_kept(asked):
+            return _Replied(Trained(self.silo.name, self._trainings.kept(asked)), "repeated")
+        self.budget.validate_runs_together([ledger], releases)
+        with guarding(self.budget.guard_of(kind_of(type(training)), releases=True)):
+            weights = self._trainings.trained(query, training, self.local_data(), ledger, asked)
+        return _Replied(Trained(self.silo.name, weights), "answered")
+
     def _answered(self, query: Query, inquiry: Inquiry, ledger: Ledger, asked: str) -> _Replied:
         known, secure = len(self.budget.history.entries()), inquiry.secure
+        assert isinstance(inquiry.question, Question)
         samples = self.local_data().asked(inquiry.question)
         shares = None if secure is None else len(inquiry.query.parties or ())
         if secure is not None:

@@ -51,10 +51,14 @@ class Protection(Parameters):
 
 
 class Models(Parameters):
-    """The public models that read the text: the encoder, and the tokenizer that cuts it."""
+    """The public models that read the text: the encoder, the tokenizer that cuts it, and the generator that is trained.
+
+    Without a generator the silo trains nothing.
+    """
 
     encoder: str
     tokenizer: str
+    generator: str | None
 
 
 class SecureSums(Parameters):

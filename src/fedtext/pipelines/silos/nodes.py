@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fedtext.algorithms.flexible import at_silos, profile, selection
 from fedtext.algorithms.flexible import plan as flexible_plan
-from fedtext.algorithms.flexible import profile, selection
 from fedtext.algorithms.pe import plan as pe_plan
 from fedtext.algorithms.pe.histogram import noised_histogram
 from fedtext.algorithms.popri import plan as popri_plan
@@ -23,7 +23,6 @@ from fedtext.algorithms.wasp import plan as wasp_plan
 from fedtext.federation.flower import FlowerTransport
 from fedtext.federation.inquiry import Card
 from fedtext.federation.private_samples import class_index, label_codes
-from fedtext.federation.silos import STRONG, of_kind
 from fedtext.federation.silos import parties_of as parties_by_role
 from fedtext.federation.silos_asked import Silos as Asked
 from fedtext.federation.silos_asked import cards_of, parties_of, validate_aggregation, validate_cards
@@ -201,22 +200,31 @@ def open_flexible_ledger(
     """Open the ledger of flexible participation, with silos that count and vote."""
     budgets = {party.name: party.epsilon for party in _parties(silo_cards, privacy)}
     parties = parties_by_role(units, silos.model_copy(update={"budgets": budgets}), privacy.epsilon)
-    if of_kind(parties, STRONG) or not flexible.noise:
+    if not flexible.noise:
         raise InputError(
-            f"silos.strong is {silos.strong} and flexible.noise {flexible.noise}: silos in processes of their own "
-            "count and vote with noise, and do not train yet; set silos.strong=0 and flexible.noise=true",
-            code="silos-do-not-train",
-            parameter="silos.strong",
-            value=silos.strong,
+            "flexible.noise is false: silos in processes of their own count, vote and train with noise; set "
+            "flexible.noise=true",
+            code="silos-add-noise",
+            parameter="flexible.noise",
+            value=False,
         )
     return _of_silos(
         flexible_plan.planned_ledger(parties, flexible, privacy, dim=start.size, embedding_dim=encoder.dim)
     )
 
 
-def train_nobody(ledger: Ledger, _generator: TrainableGenerator, _start: np.ndarray, _flexible: Flexible) -> Released:
-    """Return no trained weights: no silo is strong."""
-    return np.zeros(0, dtype=np.float32), ledger
+def ask_to_train(
+    federation: FederationParameters,
+    ledger: Ledger,
+    generator: TrainableGenerator,
+    start: np.ndarray,
+    flexible: Flexible,
+) -> Released:
+    """Have the strong silos train the common weights, each beside its own text; no weights if no silo is strong."""
+    queries = flexible_plan.dp_sgd_queries(flexible, ledger.declaration, ledger.parties, dim=start.size)
+    if not queries:
+        return np.zeros(0, dtype=np.float32), ledger
+    return at_silos.weights_of_silos(_asked(federation), queries, start, generator.source, flexible, ledger)
 
 
 def ask_profile(federation: FederationParameters, ledger: Ledger, flexible: Flexible) -> Released:
