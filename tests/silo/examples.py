@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ PEOPLE = 8  # of a silo, two or three records each
 
 def table(name: str) -> pd.DataFrame:
     """A silo's records: text, who it is about, and its class."""
-    rng = np.random.default_rng(NAMES.index(name))
+    rng = np.random.default_rng(NAMES.index(name) if name in NAMES else [*name.encode()])
     rows = [
         (f"{name} {person}", f"{rng.choice(SUBJECTS)} of {name} {rng.choice(DEEDS)} number {person} {turn} times", code)
         for person in range(PEOPLE)
@@ -93,14 +94,14 @@ def silo(name: str, **changes: Any) -> Silo:
     return Silo.model_validate(deep_merge(declared, changes))
 
 
-def public_keys(folder: Path) -> dict[str, str]:
+def public_keys(folder: Path, names: Sequence[str] = NAMES) -> dict[str, str]:
     """The public keys of the silos whose folders are below this one, as `fedtext-silo key` prints them."""
-    return {name: MaskKey(name, own_key(folder / f"{name}-own")).public for name in NAMES}
+    return {name: MaskKey(name, own_key(folder / f"{name}-own")).public for name in names}
 
 
-def peers_of(name: str, folder: Path) -> dict[str, str]:
+def peers_of(name: str, folder: Path, names: Sequence[str] = NAMES) -> dict[str, str]:
     """What the silo knows of the others."""
-    return {other: public for other, public in public_keys(folder).items() if other != name}
+    return {other: public for other, public in public_keys(folder, names).items() if other != name}
 
 
 class InProcess:

@@ -11,7 +11,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,8 +106,8 @@ def _free_port() -> int:
 
 
 @contextmanager
-def federation(folder: Path) -> Iterator[Place]:
-    """A SuperLink that demands keys, and three silos that have theirs."""
+def federation(folder: Path, names: Sequence[str] = NAMES) -> Iterator[Place]:
+    """A SuperLink that demands keys, and silos that have theirs."""
     needs_flower()
     place = Place(folder, _free_port())
     subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
@@ -128,7 +128,7 @@ def federation(folder: Path) -> Iterator[Place]:
         f'root-certificates = "{place.certificate}"\n'
     )
     try:
-        for name in NAMES:
+        for name in names:
             table(name).to_csv(folder / f"{name}.csv", index=False)
             link = {
                 "superlink": f"127.0.0.1:{place.port}",
@@ -136,13 +136,13 @@ def federation(folder: Path) -> Iterator[Place]:
                 "private_key": f"{name}.key",
             }
             declared = silo(
-                name, link=link, protection={"epsilon": ALLOWED}, secure_sums={"peers": peers_of(name, folder)},
+                name, link=link, protection={"epsilon": ALLOWED}, secure_sums={"peers": peers_of(name, folder, names)},
                 models={"generator": "bundled:generator" if name == STRONG else None},
             )  # fmt: skip
             (folder / f"{name}.yml").write_text(yaml.safe_dump(declared.model_dump(mode="json")))
             place.do("ssh-keygen", "-q", "-t", "ecdsa", "-b", "384", "-N", "", "-f", f"{name}.key")
             place.do(str(ENVIRONMENT / "bin" / "flwr"), "supernode", "register", f"{name}.key.pub", CONNECTION)
-        for name in NAMES:
+        for name in names:
             place.start_silo(name)
         yield place
     finally:

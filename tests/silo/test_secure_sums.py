@@ -183,12 +183,25 @@ def test_other_text_under_the_same_masks_never_leaves(place: Path) -> None:
     assert len(release_history(one.folder)) == 2
 
 
+def test_another_sum_of_the_same_text_under_the_same_masks_never_leaves_either(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after an update of the package that rounds otherwise."""
+    one, message = handler("north", place), inquiry().packed()
+    assert isinstance(asked(one, message), Masked)
+    monkeypatch.setattr(ClassMeans, "blocks", lambda *_: [])
+    refused = asked(one, message)
+    assert isinstance(refused, Refusal)
+    assert refused.code == CHANGED
+
+
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
         ({"parties": (*NAMES, "east")}, "no public key of east"),
         ({"parties": NAMES[:2]}, "demands 3"),
         ({"honest_fraction": 0.8}, "relies on 0.7"),
+        ({"parties": (*NAMES, *NAMES)}, "named twice"),  # whose shares would be half as wide
     ],
 )
 def test_a_silo_s_own_terms_decide_and_it_pays_nothing(place: Path, changes: dict[str, Any], why: str) -> None:

@@ -99,7 +99,9 @@ class SecureTerms(Parameters):
 
     def validate_sum(self, silo: str, parties: Collection[str], honest_fraction: float) -> None:
         """Raise ValueError unless the silo takes part in a sum of these parties."""
-        if strangers := sorted(set(parties) - {silo, *self.peers}):
+        if len(set(parties)) < len(parties):
+            why = "one silo is named twice, and has one share of the noise"
+        elif strangers := sorted(set(parties) - {silo, *self.peers}):
             why = f"it has no public key of {strangers[0]} (secure_sums.peers in its file)"
         elif len(set(parties)) < self.minimum:
             why = f"{len(set(parties))} silos are asked, and its file demands {self.minimum} (secure_sums.minimum)"

@@ -167,7 +167,7 @@ class MessageHandler:
         known, secure = len(self.budget.history.entries()), inquiry.secure
         assert isinstance(inquiry.question, Question)
         samples = self.local_data().asked(inquiry.question)
-        shares = None if secure is None else len(inquiry.query.parties or ())
+        shares = None if secure is None else len(set(inquiry.query.parties or ()))
         if secure is not None:
             self._secure.validate_held(asked, samples)
         with guarding(self.budget.guard_of(kind_of(type(inquiry.question)), releases=True)):
@@ -175,7 +175,7 @@ class MessageHandler:
         outcome: Outcome = "repeated" if len(self.budget.history.entries()) == known else "answered"
         if secure is None:
             return _Replied(Answer(self.silo.name, found.sum), outcome)
-        self._secure.remember(asked, samples)
+        self._secure.remember(asked, samples, found)
         return _Replied(self._secure.masked(found, inquiry, secure, asked), outcome)
 
     def _overdrawn(self, query: Query, priced: float) -> str:

@@ -1,13 +1,16 @@
 """A silo's answers to secure sums: masked, and one vector only for each message that asked.
 
-Two vectors under one mask would tell their difference. So a silo keeps, for each message that it answered, a keyed
-digest of the data that it answered from, and answers the same message from other data never.
+Two vectors under one mask would tell their difference. So a silo keeps, for each message that it answered, keyed
+digests of what it answered from and with, and never answers the same message otherwise.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+from jaxtyping import Shaped
 
 from fedtext.federation.inquiry import Inquiry, Masked, SecureSum
 from fedtext.federation.private_samples import PrivateSamples
@@ -20,7 +23,7 @@ from fedtext.system.errors import InputError
 from fedtext.system.folders import make_own_folder, own_file
 
 ANSWERED = "secure_sums"
-CHANGED = "silo-changed"  # the code of `validate_held`
+CHANGED = "silo-changed"  # the code of an answer from other text
 
 
 @dataclass(frozen=True)
@@ -41,30 +44,45 @@ class SecureAnswers:
         self.silo.terms.validate_sum(self.silo.name, inquiry.query.parties or (), secure.honest_fraction)
 
     def validate_held(self, asked: str, samples: PrivateSamples) -> None:
-        """Raise ValueError if the message of digest `asked` was answered from other samples."""
-        known = self._known(asked)
-        if known.exists() and known.read_text("utf-8") != self._held(asked, samples):
-            raise InputError(
-                f"the text of silo {self.silo.name} has changed since it answered this secure sum: raise "
-                "federation.session by one to ask all silos anew, for which each of them pays",
-                code="silo-changed",
-                parameter="federation.session",
-            )
+        """Raise ValueError if the message of digest `asked` was answered from other samples; nothing is paid yet."""
+        held, _ = self._known(asked)
+        if held not in ("", self._digest(asked, samples.features, samples.unit, samples.label)):
+            raise self._changed()
 
-    def remember(self, asked: str, samples: PrivateSamples) -> None:
-        """Keep that the message of digest `asked` is answered from these samples."""
-        known = self._known(asked)
-        make_own_folder(known.parent)
-        if not known.exists():
-            with own_file(known) as temporary:
-                temporary.write_text(self._held(asked, samples), "utf-8")
+    def remember(self, asked: str, samples: PrivateSamples, found: GridSum) -> None:
+        """Keep what the message of digest `asked` is answered from and with.
 
-    def _known(self, asked: str) -> Path:
+        Raises:
+            ValueError: it was answered with another sum, by whatever change: two under one mask never leave.
+        """
+        told = self._digest(asked, samples.features, samples.unit, samples.label), self._digest(asked, found.sum)
+        if self._known(asked) not in (("", ""), told):
+            raise self._changed()
+        file = self._file(asked)
+        make_own_folder(file.parent)
+        if not file.exists():
+            with own_file(file) as temporary:
+                temporary.write_text(" ".join(told), "utf-8")
+
+    def _known(self, asked: str) -> tuple[str, str]:
+        """Return the digests of the samples and of the sum of an earlier answer; empty if there was none."""
+        file = self._file(asked)
+        held, sum_ = file.read_text("utf-8").split() if file.exists() else ("", "")
+        return held, sum_
+
+    def _file(self, asked: str) -> Path:
         return self.folder / ANSWERED / asked
 
-    def _held(self, asked: str, samples: PrivateSamples) -> str:
-        told = digest(samples.features, samples.unit, samples.label)
-        return keyed_bytes(self.key, 16, ("held", asked, told)).hex()
+    def _digest(self, asked: str, *arrays: Shaped[np.ndarray, " ..."]) -> str:
+        return keyed_bytes(self.key, 16, ("answered", asked, digest(*arrays))).hex()
+
+    def _changed(self) -> InputError:
+        return InputError(
+            f"the text of silo {self.silo.name} has changed since it answered this secure sum: raise "
+            "federation.session by one to ask all silos anew, for which each of them pays",
+            code="silo-changed",
+            parameter="federation.session",
+        )
 
     def masked(self, found: GridSum, inquiry: Inquiry, secure: SecureSum, asked: str) -> Masked:
         """Return the released sum under the masks that the silo shares with each other one in the sum."""

@@ -41,7 +41,7 @@ class Trainings:
         """Raise ValueError if the silo does not train what it is asked to; it tells public values alone."""
         training, own = inquiry.question, self.silo.models.generator
         trains = isinstance(training, LocalTraining)
-        if trains != inquiry.query.own:
+        if trains != inquiry.query.own or (trains and inquiry.secure is not None):
             raise InputError(
                 f"{inquiry.query.name} is a training that is asked of all, or a sum that is asked of one: install the "
                 "same version of fedtext at both ends",
