@@ -11,11 +11,11 @@ from scipy.stats import chi2
 
 from fedtext.federation.inquiry import AskedQuery, Inquiry, Masked, Refusal, SecureSum, read_reply
 from fedtext.federation.masked_sum import SiloError
-from fedtext.federation.mechanism import dequantise, planned_sum
+from fedtext.federation.mechanism import dequantise, planned_release, planned_sum
 from fedtext.federation.query import Query
 from fedtext.federation.question import Question
 from fedtext.federation.secure_sum import release_grid_sum
-from fedtext.federation.silos_asked import Silos, cards_of, parties_of, validate_cards
+from fedtext.federation.silos_asked import Silos, cards_of, parties_of, validate_planned_sums
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.accounting import epsilon
 from fedtext.privacy.history import release_history
@@ -213,14 +213,22 @@ def test_a_silo_s_own_terms_decide_and_it_pays_nothing(place: Path, changes: dic
 
 
 def test_terms_are_looked_at_before_a_run_begins(place: Path) -> None:
-    cards = cards_of(handlers(place), 3)
-    validate_cards(cards, declared(), "offline")
-    with refuses("secure-sum-not-agreed", parameter="privacy.aggregation"):
-        validate_cards(cards, declared(honest_fraction=1.0), "offline")
-    with refuses("secure-sum-not-agreed"):
-        validate_cards(cards[:2], declared(), "offline")
+    """Also those of a sum of a part of the silos, as of the weak ones' votes."""
+    transport = handlers(place)
+    cards = cards_of(transport, 3)
+
+    def opened(parties: tuple[str, ...] | None = None, **changes: Any) -> Ledger:
+        own = ledger(transport, **changes)
+        planned = planned_release(query(parties=parties), own.declaration, 30)
+        return own.model_copy(update={"planned": (planned,)})
+
+    for fine in (opened(), opened(NAMES), opened(NAMES[:2], aggregation="local", honest_fraction=1.0)):
+        validate_planned_sums(fine, cards)
+    for refused in (opened(honest_fraction=1.0), opened(NAMES[:2])):
+        with refuses("secure-sum-not-agreed", parameter="privacy.aggregation"):
+            validate_planned_sums(refused, cards)
     with refuses("silos-add-their-own-noise", parameter="privacy.aggregation"):
-        Silos(handlers(place)).summed(query(), MEANS, ledger(handlers(place), aggregation="trusted"))
+        Silos(transport).summed(query(), MEANS, ledger(transport, aggregation="trusted"))
 
 
 def test_a_silo_with_another_s_key_is_told_by_the_marks_and_nothing_is_released(place: Path) -> None:

@@ -88,7 +88,7 @@ def cards_of(transport: Transport, wanted: int) -> tuple[Card, ...]:
 
 
 def validate_cards(cards: Sequence[Card], privacy: Privacy, encoder: str) -> None:
-    """Raise ValueError unless all silos protect what the run declares, embed as the server does, and add up so."""
+    """Raise ValueError unless all silos protect what the run declares, and embed as the server does."""
     for card in cards:
         for what, own, declared, parameter in (
             ("protects", card.unit, privacy.unit, "privacy.unit"),
@@ -102,9 +102,18 @@ def validate_cards(cards: Sequence[Card], privacy: Privacy, encoder: str) -> Non
                     parameter=parameter,
                     value=declared,
                 )
-        if privacy.aggregation == "secure":
-            names = [one.name for one in cards]
-            card.secure_sums.validate_sum(card.name, names, privacy.honest_fraction)
+
+
+def validate_planned_sums(ledger: Ledger, cards: Sequence[Card]) -> None:
+    """Raise ValueError unless silos take part in all planned secure sums; some are of a part of them."""
+    if ledger.declaration.aggregation != "secure":
+        return
+    shared = [release.parties for release in ledger.planned or () if not release.secret_sample]
+    for parties in dict.fromkeys(shared):
+        names = parties or tuple(card.name for card in cards)
+        for card in cards:
+            if card.name in names:
+                card.secure_sums.validate_sum(card.name, names, ledger.declaration.honest_fraction)
 
 
 def parties_of(cards: Sequence[Card], epsilon: float) -> tuple[Party, ...]:

@@ -25,7 +25,13 @@ from fedtext.federation.inquiry import Card
 from fedtext.federation.private_samples import class_index, label_codes
 from fedtext.federation.silos import parties_of as parties_by_role
 from fedtext.federation.silos_asked import Silos as Asked
-from fedtext.federation.silos_asked import cards_of, parties_of, validate_aggregation, validate_cards
+from fedtext.federation.silos_asked import (
+    cards_of,
+    parties_of,
+    validate_aggregation,
+    validate_cards,
+    validate_planned_sums,
+)
 from fedtext.federation.units import Population
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import TrainableGenerator
@@ -82,10 +88,9 @@ def open_popri_ledger(
     silo_cards: Cards, population: Population, encoder: Encoder, popri: Popri, privacy: Privacy
 ) -> Ledger:
     """Open POPri's ledger with the silos as parties, after checking that the plan fits the budget of each."""
-    parties = _parties(silo_cards, privacy)
-    return _of_silos(
-        popri_plan.planned_ledger(population.training, popri, privacy, embedding_dim=encoder.dim, parties=parties)
-    )
+    parties, dim = _parties(silo_cards, privacy), encoder.dim
+    opened = popri_plan.planned_ledger(population.training, popri, privacy, embedding_dim=dim, parties=parties)
+    return _of_silos(opened, silo_cards)
 
 
 def ask_mean_features(federation: FederationParameters, encoder: Encoder, ledger: Ledger, popri: Popri) -> Released:
@@ -116,7 +121,7 @@ def ask_scores(
 def open_evolution_ledger(silo_cards: Cards, population: Population, evolution: Pe, privacy: Privacy) -> Ledger:
     """Open Private Evolution's ledger with the silos as parties."""
     parties = _parties(silo_cards, privacy)
-    return _of_silos(pe_plan.planned_ledger(population.training, evolution, privacy, parties=parties))
+    return _of_silos(pe_plan.planned_ledger(population.training, evolution, privacy, parties=parties), silo_cards)
 
 
 def ask_votes(
@@ -138,11 +143,10 @@ def open_wasp_ledger(
 ) -> Ledger:
     """Open WASP's ledger with the silos as parties."""
     parties, models = _parties(silo_cards, privacy), len(state["weights"])
-    return _of_silos(
-        wasp_plan.planned_ledger(
-            population.training, wasp, privacy, models=models, embedding_dim=encoder.dim, parties=parties
-        )
+    opened = wasp_plan.planned_ledger(
+        population.training, wasp, privacy, models=models, embedding_dim=encoder.dim, parties=parties
     )
+    return _of_silos(opened, silo_cards)
 
 
 def ask_class_means(federation: FederationParameters, encoder: Encoder, ledger: Ledger, wasp: Wasp) -> Released:
@@ -208,9 +212,8 @@ def open_flexible_ledger(
             parameter="flexible.noise",
             value=False,
         )
-    return _of_silos(
-        flexible_plan.planned_ledger(parties, flexible, privacy, dim=start.size, embedding_dim=encoder.dim)
-    )
+    opened = flexible_plan.planned_ledger(parties, flexible, privacy, dim=start.size, embedding_dim=encoder.dim)
+    return _of_silos(opened, silo_cards)
 
 
 def ask_to_train(
@@ -259,9 +262,18 @@ def ask_code_means(federation: FederationParameters, encoder: Encoder, ledger: L
 
 
 def _parties(silo_cards: Cards, privacy: Privacy) -> tuple[Party, ...]:
-    return parties_of([Card.model_validate(card) for card in silo_cards], privacy.epsilon)
+    return parties_of(_read(silo_cards), privacy.epsilon)
 
 
-def _of_silos(ledger: Ledger) -> Ledger:
-    """Return the ledger with the rule by which units are told apart: by whose process has them."""
+def _read(silo_cards: Cards) -> list[Card]:
+    return [Card.model_validate(card) for card in silo_cards]
+
+
+def _of_silos(ledger: Ledger, silo_cards: Cards) -> Ledger:
+    """Return the ledger with the rule by which units are told apart: by whose process has them.
+
+    Raises:
+        ValueError: a silo takes no part in a planned secure sum.
+    """
+    validate_planned_sums(ledger, _read(silo_cards))
     return ledger.model_copy(update={"partition_rule": OWN_PROCESSES})
