@@ -20,7 +20,7 @@ from fedtext.params.silos import Silos
 from fedtext.params.wasp import Wasp
 from fedtext.pipelines.silos import nodes
 from fedtext.pipelines.silos.pipeline import ASKING
-from fedtext.privacy.assumptions import who_saw
+from fedtext.privacy.assumptions import assumptions, who_saw
 from fedtext.privacy.flow.check import is_private
 from fedtext.privacy.ledger import BudgetExceeded, Ledger
 from fedtext.privacy.tags import Tag
@@ -119,6 +119,13 @@ def test_silos_say_who_they_are_and_the_ledger_knows_them_as_parties(silos: InPr
     assert "stayed with 3 silos" in who_saw(ledger)
     voted = nodes.open_evolution_ledger(cards, population, conf_base(Pe, rounds=3), local())
     assert len(voted.planned or ()) == 3
+    secure = ledger.model_copy(update={"declaration": local(aggregation="secure")})
+    assert "saw the noised sums of all silos together and no text" in who_saw(secure)
+    said = " ".join(assumptions(secure))
+    assert "masks that cancel" in said
+    assert "simulated" not in said
+    with refuses("secure-sum-not-agreed"):  # nobody has told them each other's keys
+        nodes.open_evolution_ledger(cards, population, conf_base(Pe, rounds=3), local(aggregation="secure"))
 
 
 def test_noise_that_silos_do_not_add_is_refused_before_anybody_is_asked(silos: InProcess) -> None:
