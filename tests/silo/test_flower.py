@@ -135,9 +135,9 @@ def test_popri_end_to_end_releases_the_sum_of_one_process_and_a_resumed_run_asks
 @pytest.mark.parametrize(
     ("algorithm", "aggregation", "told", "asked"),
     [
-        ("pe", "secure", {}, {"pe.votes": 2}),
+        ("pe", "secure", {}, {"pe.histogram": 2}),
         ("wasp", "local", {"wasp__votes": "single_release"}, {"wasp.class_means": 1}),
-        ("wasp", "secure", {"wasp__model_sums": True}, {"wasp.votes": 2, "wasp.model_sums": 2}),
+        ("wasp", "secure", {"wasp__model_sums": True}, {"wasp.votes": 1, "wasp.model_sums": 1}),
         ("flexible", "secure", FLEXIBLE | {"silos__strong": 0}, {"flexible.profile": 1, "flexible.votes": 1}),
     ],
 )
