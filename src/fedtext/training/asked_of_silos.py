@@ -23,7 +23,7 @@ class LocalTraining(Asked):
     """
 
     generator: str
-    rounds: int = Field(ge=1)
+    rounds: int = Field(ge=1, le=10_000)
 
     @abstractmethod
     def rows(
