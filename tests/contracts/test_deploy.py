@@ -49,3 +49,42 @@ def test_a_slurm_job_runs_a_command_of_the_project_s(tmp_path: Path, env: str | 
     assert started.startswith(f"kedro run {f'--env {env} ' if env else ''}--params engine.name=processes,")
     assert "engine.workers=16,data_root=/srv/fedtext" in started
     assert faults(started) == []
+
+
+SILOS = ROOT / "deploy" / "silos"
+
+
+def test_the_server_of_silos_runs_a_command_of_the_project_s_and_shares_a_folder_with_its_superlink() -> None:
+    services = yaml.safe_load((SILOS / "server.yaml").read_text())["services"]
+    run, superlink = services["run"], services["superlink"]
+    assert faults(f"kedro {' '.join(run['command'])}") == []
+    told = dict(one.split("=") for one in run["command"][-1].split(","))
+    assert "data:/data" in run["volumes"]
+    assert "data:/data" in superlink["volumes"], "messages lie below the data root on their way"
+    assert told["data_root"].startswith("/data/")
+    assert told["federation.superlink"] == "localhost:8000"
+    assert run["network_mode"] == "service:superlink"
+    (port,) = superlink["ports"]
+    assert port.startswith("127.0.0.1:"), "a proxy stands before it"
+
+
+def test_the_images_of_silos_have_the_pinned_flower_encrypt_and_tell_nobody() -> None:
+    from fedtext.silo.supernode import VERSION
+
+    files = {name: (SILOS / f"Containerfile.{name}").read_text() for name in ("silo", "superlink", "server")}
+    for name, text in files.items():
+        assert "FLWR_TELEMETRY_ENABLED=0" in text, name
+        assert "-c constraints-flower.txt" in text or "-c /tmp/constraints-flower.txt" in text, name
+        assert "USER " in text.rpartition("RUN")[2], "nobody runs as root"
+    assert all(f"flwr=={VERSION}" in files[name] for name in ("superlink", "server"))
+    assert f"flwr=={VERSION}" in (ROOT / "constraints-flower.txt").read_text()
+    for flag in ("--ssl-certfile", "--enable-supernode-auth", "--disable-runtime-dependency-installation"):
+        assert flag in files["superlink"]
+
+
+def test_a_silo_s_container_writes_its_own_folder_alone() -> None:
+    silo = yaml.safe_load((SILOS / "silo.yaml").read_text())["services"]["silo"]
+    assert silo["read_only"]
+    assert silo["cap_drop"] == ["ALL"]
+    assert "ports" not in silo
+    assert [one for one in silo["volumes"] if not one.endswith(":ro")] == ["./silo:/silo"]

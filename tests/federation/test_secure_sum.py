@@ -250,9 +250,9 @@ def test_the_modulus_keeps_every_legal_sum() -> None:
 def test_residues_are_read_around_zero(bits: int) -> None:
     half = 1 << (bits - 1)
     values = np.array([0, 1, -1, half - 1, -half], dtype=np.int64)
-    assert np.array_equal(secure_sum._centred(values, bits), values)
+    assert np.array_equal(secure_sum.centred(values, bits), values)
     if bits < 64:
-        assert secure_sum._centred(np.array([half], dtype=np.int64), bits)[0] == -half
+        assert secure_sum.centred(np.array([half], dtype=np.int64), bits)[0] == -half
 
 
 def test_an_empty_draw_is_pure_noise() -> None:

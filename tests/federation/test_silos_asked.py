@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fedtext.federation.federation import Federation, Simulated
-from fedtext.federation.inquiry import Answer, Card, Refusal, packed_reply, read_inquiry, read_reply
+from fedtext.federation.inquiry import Answer, Card, Refusal, SecureTerms, packed_reply, read_inquiry, read_reply
 from fedtext.federation.mechanism import planned_sum
 from fedtext.federation.packed import Packed, pack, unpack
 from fedtext.federation.private_samples import PrivateSamples
@@ -72,8 +72,9 @@ class Wire:
     def _reply(self, name: str, message: Packed) -> bytes | None:
         if message.kind == "who":
             card = Card(
-                name=name, unit="client", population=UNITS, adjacency="zero_out", epsilon=4.0, delta=1e-5, encoder="e"
-            )
+                name=name, unit="client", population=UNITS, adjacency="zero_out", epsilon=4.0, delta=1e-5, encoder="e",
+                secure_sums=SecureTerms(minimum=3, honest_fraction=0.5, peers=()),
+            )  # fmt: skip
             return packed_reply(card)
         inquiry = read_inquiry(message, [ClassMeans])
         (own,) = [party for party in PARTIES if party.name == name]
@@ -180,11 +181,11 @@ def test_the_largest_legal_answer_passes_and_the_next_does_not() -> None:
     assert beyond < UNITS * per_unit + 33 * plan.stddev_on_grid * 2
 
 
-def test_only_local_noise_and_plain_queries_are_asked() -> None:
-    secure = LEDGER.model_copy(update={"declaration": DECLARED.model_copy(update={"aggregation": "secure"})})
+def test_only_noise_of_silos_and_plain_queries_are_asked() -> None:
+    trusted = LEDGER.model_copy(update={"declaration": DECLARED.model_copy(update={"aggregation": "trusted"})})
     wire = Wire({})
     with refuses("silos-add-their-own-noise", parameter="privacy.aggregation"):
-        Silos(wire).summed(QUERY, MEANS, secure)
+        Silos(wire).summed(QUERY, MEANS, trusted)
     with refuses("query-not-for-silos"):
         Silos(wire).summed(replace(QUERY, steps=2), MEANS, LEDGER)
     assert wire.asked == 0

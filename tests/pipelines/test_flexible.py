@@ -73,8 +73,8 @@ def run_flexible(monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setattr(nodes, "adapter_weights", lambda model: np.zeros(WEIGHTS, dtype=np.float32))
     monkeypatch.setattr(nodes, "trainable_model", lambda *_, **__: None)
     monkeypatch.setattr(nodes, "trained_of_weights", lambda *given, **_: f"adapter {np.abs(given[2]).sum() > 0}")
-    monkeypatch.setattr(nodes, "row_width", lambda *_: WEIGHTS)
-    monkeypatch.setattr(nodes, "token_rows", rows)
+    monkeypatch.setattr(training, "row_width", lambda *_: WEIGHTS)
+    monkeypatch.setattr(training, "token_rows", rows)
     monkeypatch.setattr(nodes, "UnitGradients", lambda *_: None)
     monkeypatch.setattr(training, "unit_gradients", pull)
 

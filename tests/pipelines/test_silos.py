@@ -20,7 +20,7 @@ from fedtext.params.silos import Silos
 from fedtext.params.wasp import Wasp
 from fedtext.pipelines.silos import nodes
 from fedtext.pipelines.silos.pipeline import ASKING
-from fedtext.privacy.assumptions import who_saw
+from fedtext.privacy.assumptions import assumptions, who_saw
 from fedtext.privacy.flow.check import is_private
 from fedtext.privacy.ledger import BudgetExceeded, Ledger
 from fedtext.privacy.tags import Tag
@@ -119,11 +119,18 @@ def test_silos_say_who_they_are_and_the_ledger_knows_them_as_parties(silos: InPr
     assert "stayed with 3 silos" in who_saw(ledger)
     voted = nodes.open_evolution_ledger(cards, population, conf_base(Pe, rounds=3), local())
     assert len(voted.planned or ()) == 3
+    secure = ledger.model_copy(update={"declaration": local(aggregation="secure")})
+    assert "saw the noised sums of all silos together and no text" in who_saw(secure)
+    said = " ".join(assumptions(secure))
+    assert "masks that cancel" in said
+    assert "simulated" not in said
+    with refuses("secure-sum-not-agreed"):  # nobody has told them each other's keys
+        nodes.open_evolution_ledger(cards, population, conf_base(Pe, rounds=3), local(aggregation="secure"))
 
 
 def test_noise_that_silos_do_not_add_is_refused_before_anybody_is_asked(silos: InProcess) -> None:
     with refuses("silos-add-their-own-noise", parameter="privacy.aggregation"):
-        nodes.meet_silos(federation(), local(aggregation="secure"), Encoder())  # type: ignore[arg-type]
+        nodes.meet_silos(federation(), local(aggregation="trusted"), Encoder())  # type: ignore[arg-type]
     assert silos.asked == 0
 
 
@@ -149,7 +156,7 @@ def test_rounds_ask_what_the_simulated_nodes_ask(monkeypatch: pytest.MonkeyPatch
     key = NoiseKey(secret=new_noise_key(2).secret, source="operating system")
     unit, holder = unit_codes(["one", "two"]), unit_codes(["north", "south"])
     held = PrivateSamples(unit_rows(1, 2), unit, np.array([0, 1]), unit, holder)
-    monkeypatch.setattr(nodes, "Asked", lambda _: Recorded(held, key))
+    monkeypatch.setattr(nodes, "_asked", lambda _: Recorded(held, key))
     texts = pd.DataFrame({"text": list("abcdefghijkl"), "label": ["a", "b"] * 6, "prompt_id": np.repeat(range(4), 3)})
     state, embeddings = {"round": 1}, unit_rows(4, 12)
 
@@ -180,11 +187,11 @@ def test_silos_of_flexible_participation_count_and_vote(monkeypatch: pytest.Monk
     key = NoiseKey(secret=new_noise_key(2).secret, source="operating system")
     unit, holder = unit_codes(["one", "two"]), unit_codes(["north", "south"])
     held = PrivateSamples(unit_rows(1, 2), unit, np.array([0, 1]), unit, holder)
-    monkeypatch.setattr(nodes, "Asked", lambda _: Simulated(held, key))
+    monkeypatch.setattr(nodes, "_asked", lambda _: Simulated(held, key))
     texts = pd.DataFrame({"text": list("abcdefghijkl"), "label": ["a", "b"] * 6})
     chosen = conf_base(Flexible, labels=("a", "b"), texts=12)
     opened = opened_flexible(cards, chosen, strong=0)
-    weights, opened = nodes.train_nobody(opened, None, np.zeros(3), chosen)  # type: ignore[arg-type]
+    weights, opened = nodes.ask_to_train(federation(), opened, None, np.zeros(3), chosen)  # type: ignore[arg-type]
     assert not len(weights)
     counted, opened = nodes.ask_profile(federation(), opened, chosen)
     votes, charged = nodes.ask_nearest_votes(federation(), opened, texts, unit_rows(4, 12), chosen)
@@ -199,8 +206,13 @@ def opened_flexible(cards: nodes.Cards, chosen: Flexible, *, strong: float) -> L
     return nodes.open_flexible_ledger(cards, units, start, encoder, chosen, roles, local(), None, None)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("strong", "noise"), [(0.5, True), (0, False)])
-def test_strong_silos_and_reads_without_noise_are_refused(silos: InProcess, strong: float, noise: bool) -> None:
+def test_strong_silos_train_and_reads_without_noise_are_refused(silos: InProcess) -> None:
     cards, _ = nodes.meet_silos(federation(), local(), Encoder())  # type: ignore[arg-type]
-    with refuses("silos-do-not-train", parameter="silos.strong"):
-        opened_flexible(cards, conf_base(Flexible, labels=("a", "b"), noise=noise), strong=strong)
+    smaller = {"batch_size": 5}
+    opened = opened_flexible(cards, conf_base(Flexible, labels=("a", "b"), training=smaller), strong=0.5)
+    assert [(release.name, release.parties) for release in opened.planned or ()][:2] == [
+        ("flexible.dp_sgd", ("north",)),
+        ("flexible.dp_sgd", ("south",)),
+    ]
+    with refuses("silos-add-noise", parameter="flexible.noise"):
+        opened_flexible(cards, conf_base(Flexible, labels=("a", "b"), noise=False), strong=0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,8 @@ from fedtext.params.flexible import Flexible
 from fedtext.params.pe import Pe
 from fedtext.params.popri import Popri
 from fedtext.params.wasp import Wasp
-from fedtext.silo.handler import MessageHandler
+from fedtext.silo.handler import MessageHandler, own_key
+from fedtext.silo.pairwise_masks import MaskKey
 from fedtext.silo.settings import Silo
 from fedtext.voting.class_means import ClassMeans
 from fedtext.wiring.conf_files import deep_merge
@@ -59,7 +62,7 @@ PEOPLE = 8  # of a silo, two or three records each
 
 def table(name: str) -> pd.DataFrame:
     """A silo's records: text, who it is about, and its class."""
-    rng = np.random.default_rng(NAMES.index(name))
+    rng = np.random.default_rng(NAMES.index(name) if name in NAMES else [*name.encode()])
     rows = [
         (f"{name} {person}", f"{rng.choice(SUBJECTS)} of {name} {rng.choice(DEEDS)} number {person} {turn} times", code)
         for person in range(PEOPLE)
@@ -83,11 +86,22 @@ def silo(name: str, **changes: Any) -> Silo:
             "unit": "client", "population": 10, "adjacency": "zero_out", "epsilon": 4.0, "delta": 1e-5,
         },
         "chunking": {"length": 64, "min_tokens": 4, "first_only": False},
-        "models": {"encoder": "offline", "tokenizer": "bundled:generator"},
+        "models": {"encoder": "offline", "tokenizer": "bundled:generator", "generator": None},
+        "secure_sums": {"minimum": 3, "honest_fraction": 0.7, "peers": {}},
         "link": {"superlink": "127.0.0.1:8000", "root_certificates": None, "private_key": None},
         "folder": f"{name}-own",
     }  # fmt: skip
     return Silo.model_validate(deep_merge(declared, changes))
+
+
+def public_keys(folder: Path, names: Sequence[str] = NAMES) -> dict[str, str]:
+    """The public keys of the silos whose folders are below this one, as `fedtext-silo key` prints them."""
+    return {name: MaskKey(name, own_key(folder / f"{name}-own")).public for name in names}
+
+
+def peers_of(name: str, folder: Path, names: Sequence[str] = NAMES) -> dict[str, str]:
+    """What the silo knows of the others."""
+    return {other: public for other, public in public_keys(folder, names).items() if other != name}
 
 
 class InProcess:

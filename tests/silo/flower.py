@@ -11,7 +11,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,11 +20,13 @@ import pytest
 import yaml
 
 from fedtext.federation.flower import CONNECTION, FlowerTransport
-from tests.silo.examples import NAMES, silo, table
+from tests.silo.examples import NAMES, peers_of, silo, table
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = Path(os.environ.get("FEDTEXT_FLOWER") or ROOT / ".venv-flower")
 LONGEST = 400.0  # seconds for a process to be there
+STRONG = "north"  # the silo that trains
+ALLOWED = 20.0  # epsilon of a silo, for all tests of a module together
 SILO, LIAR = "fedtext.silo.cli", "tests.silo.liar"
 
 
@@ -104,8 +106,8 @@ def _free_port() -> int:
 
 
 @contextmanager
-def federation(folder: Path) -> Iterator[Place]:
-    """A SuperLink that demands keys, and three silos that have theirs."""
+def federation(folder: Path, names: Sequence[str] = NAMES) -> Iterator[Place]:
+    """A SuperLink that demands keys, and silos that have theirs."""
     needs_flower()
     place = Place(folder, _free_port())
     subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
@@ -126,17 +128,21 @@ def federation(folder: Path) -> Iterator[Place]:
         f'root-certificates = "{place.certificate}"\n'
     )
     try:
-        for name in NAMES:
+        for name in names:
             table(name).to_csv(folder / f"{name}.csv", index=False)
             link = {
                 "superlink": f"127.0.0.1:{place.port}",
                 "root_certificates": "server.pem",
                 "private_key": f"{name}.key",
             }
-            (folder / f"{name}.yml").write_text(yaml.safe_dump(silo(name, link=link).model_dump(mode="json")))
+            declared = silo(
+                name, link=link, protection={"epsilon": ALLOWED}, secure_sums={"peers": peers_of(name, folder, names)},
+                models={"generator": "bundled:generator" if name == STRONG else None},
+            )  # fmt: skip
+            (folder / f"{name}.yml").write_text(yaml.safe_dump(declared.model_dump(mode="json")))
             place.do("ssh-keygen", "-q", "-t", "ecdsa", "-b", "384", "-N", "", "-f", f"{name}.key")
             place.do(str(ENVIRONMENT / "bin" / "flwr"), "supernode", "register", f"{name}.key.pub", CONNECTION)
-        for name in NAMES:
+        for name in names:
             place.start_silo(name)
         yield place
     finally:

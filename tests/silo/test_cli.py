@@ -18,7 +18,7 @@ from fedtext.system.locks import LockHeldError
 from fedtext.system.refusal import RunRefusedError
 from fedtext.voting.class_means import ClassMeans
 from tests.refusals import faults_in, refuses
-from tests.silo.examples import CODES, DIM, silo, table
+from tests.silo.examples import CODES, DIM, public_keys, silo, table
 
 
 def do(*arguments: str) -> Result:
@@ -88,6 +88,20 @@ def test_the_report_says_what_was_asked_answered_and_spent(place: Path, monkeypa
     assert "refused" in rows[2]
     for text in table("north")["text"]:
         assert text not in page
+
+
+def test_the_key_that_others_are_told_is_the_silo_s_own(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+    Path("north.yml").write_text(yaml.safe_dump(silo("north").model_dump(mode="json")))
+    Path("new.yml").write_text(yaml.safe_dump(silo("north", folder="new").model_dump(mode="json")))
+    printed: list[str] = []
+    monkeypatch.setattr("click.echo", printed.append)
+    with holding_folder(place / "north-own"):  # while the silo answers
+        assert do("key", "--settings", "north.yml").exception is None
+    assert yaml.safe_load(printed[0]) == {"north": public_keys(place)["north"]}
+    for _ in range(2):
+        assert do("key", "--settings", "new.yml").exception is None
+    assert printed[1] == printed[2] != printed[0]
 
 
 def test_one_process_a_folder(place: Path) -> None:

@@ -9,19 +9,21 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from safetensors.numpy import load_file
 
 from fedtext.algorithms.popri.plan import planned_query
 from fedtext.algorithms.popri.release import MeanFeatures, release_private_mean
-from fedtext.federation.inquiry import Card
+from fedtext.federation.inquiry import Card, Masked, read_reply
+from fedtext.federation.mechanism import planned_sum
 from fedtext.federation.query import Query
-from fedtext.federation.silos_asked import Silos, cards_of, parties_of
+from fedtext.federation.silos_asked import Silos, Transport, cards_of, parties_of
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.history import release_history
@@ -29,23 +31,39 @@ from fedtext.privacy.ledger import Ledger
 from fedtext.silo.audit_log import entries
 from fedtext.silo.handler import MessageHandler
 from fedtext.silo.settings import read_settings
+from fedtext.silo.trainings import KEPT
 from fedtext.voting.class_means import ClassMeans
 from tests.end_to_end.conftest import kedro, params
 from tests.golden.test_same_bytes import made_up
 from tests.parameters import conf_base
 from tests.refusals import refuses
 from tests.silo.examples import CODES, DIM, NAMES, InProcess, popri
-from tests.silo.flower import ENVIRONMENT, LIAR, Place, federation
+from tests.silo.flower import ENVIRONMENT, LIAR, STRONG, Place, federation
+from tests.silo.test_pairwise_masks import uniform_p_value
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 DECLARED = conf_base(Privacy, epsilon=2.0, delta=1e-5, aggregation="local")
+SECURE = DECLARED.model_copy(update={"aggregation": "secure", "honest_fraction": 0.7})
 MEANS = ClassMeans(labels=CODES)
+FLEXIBLE: dict[str, object] = {"flexible__labels": " ".join(CODES)}
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with federation(tmp_path_factory.mktemp("flower")) as found:
         yield found
+
+
+@dataclass
+class Overhearing:
+    """A transport that keeps what the server was sent."""
+
+    transport: Transport
+    replies: Sequence[bytes] = ()
+
+    def ask(self, message: bytes, wanted: int) -> Sequence[bytes]:
+        self.replies = self.transport.ask(message, wanted)
+        return self.replies
 
 
 def ledger(cards: tuple[Card, ...]) -> Ledger:
@@ -57,8 +75,8 @@ def query(name: str, noise: float = 6.0) -> Query:
     return Query(name, 1, DIM * len(CODES), 1.0, noise)
 
 
-def outcomes(place: Place, name: str, asked: str) -> list[str]:
-    return [one.outcome for one in entries(place.folder / f"{name}-own") if one.name == asked]
+def outcomes(place: Place, name: str, asked: str, since: int = 0) -> list[str]:
+    return [one.outcome for one in entries(own(place, name))[since:] if one.name == asked]
 
 
 def own(place: Place, silo: str) -> Path:
@@ -71,27 +89,38 @@ def desks_of_copies(place: Place, to: Path) -> InProcess:
     return InProcess(*(MessageHandler(read_settings(Path(copied) / f"{name}.yml"), Path(copied)) for name in NAMES))
 
 
+def run(place: Place, root: Path, algorithm: str, aggregation: str, **told: object) -> None:
+    """Run an algorithm on the silos' text, at tiny size, with public texts that `made_up` writes."""
+    root.mkdir(exist_ok=True)
+    made_up(50, seed=2).to_csv(root / "public.csv", index=False)
+    common = {
+        "data_root": root / "data", "corpus__source": "silos", "corpus__public_path": root / "public.csv",
+        "federation__engine": "flower", "federation__silos": 3, "federation__superlink": f"127.0.0.1:{place.port}",
+        "federation__flwr": ENVIRONMENT / "bin" / "flwr", "federation__root_certificates": place.certificate,
+        "privacy__aggregation": aggregation, "privacy__honest_fraction": 0.7 if aggregation == "secure" else 1.0,
+        "privacy__epsilon": 1.0, "privacy__delta": 1e-5, "chunking__min_tokens": 4,
+    }  # fmt: skip
+    done = kedro("run", "--env", "tiny", "--pipelines", algorithm, "--params", params(**common, **told))
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert len(pd.read_parquet(root / "data" / "07_model_output" / algorithm / "synthetic.parquet"))
+
+
+def report(root: Path, algorithm: str) -> str:
+    return (root / "data" / "08_reporting" / algorithm / "privacy_report.md").read_text()
+
+
 def test_popri_end_to_end_releases_the_sum_of_one_process_and_a_resumed_run_asks_nobody(
     place: Place, tmp_path: Path
 ) -> None:
-    made_up(50, seed=2).to_csv(tmp_path / "public.csv", index=False)
-    told = params(
-        data_root=tmp_path / "data", corpus__source="silos", corpus__public_path=tmp_path / "public.csv",
-        federation__engine="flower", federation__silos=3, federation__superlink=f"127.0.0.1:{place.port}",
-        federation__flwr=ENVIRONMENT / "bin" / "flwr", federation__root_certificates=place.certificate,
-        privacy__aggregation="local", privacy__epsilon=1.0, privacy__delta=1e-5, chunking__min_tokens=4,
-    )  # fmt: skip
     for _ in range(2):
-        done = kedro("run", "--env", "tiny", "--pipelines", "popri", "--params", told)
-        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        run(place, tmp_path, "popri", "local")
     log = (tmp_path / "data" / ".fedtext" / "run.log").read_text()
     again = ["repeated"] if "libraries changed" in log else []  # by somebody else, between the two runs
     for name in NAMES:
         assert outcomes(place, name, "popri.mean_features") == ["answered", *again]
-        assert [one.name for one in release_history(own(place, name))] == ["popri.mean_features"]
-    made = tmp_path / "data" / "07_model_output" / "popri"
-    assert (made / "synthetic.parquet").exists()
-    assert "stayed with 3 silos" in (tmp_path / "data/08_reporting/popri/privacy_report.md").read_text()
+        made = [one.name for one in release_history(own(place, name)) if one.name.startswith("popri.")]
+        assert made == ["popri.mean_features"]
+    assert "saw each silo's noised sums and no text" in report(tmp_path, "popri")
 
     released = np.asarray(next(iter(load_file(next((tmp_path / "data").rglob("*released_mean.safetensors"))).values())))
     tiny = {"rounds": 2, "prompts": 6, "responses": 4, "rejected_rank": 4, "pool_minimum": 60, "random_features": 128}
@@ -102,6 +131,39 @@ def test_popri_end_to_end_releases_the_sum_of_one_process_and_a_resumed_run_asks
     asked = planned_query(parameters, one, 30, embedding_dim=DIM, round_number=0)
     again, _ = release_private_mean(asked, Silos(transport), parameters, opened)
     assert released.tobytes() == again.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "aggregation", "told", "asked"),
+    [
+        ("pe", "secure", {}, {"pe.histogram": 2}),
+        ("wasp", "local", {"wasp__votes": "single_release"}, {"wasp.class_means": 1}),
+        ("wasp", "secure", {"wasp__model_sums": True}, {"wasp.votes": 1, "wasp.model_sums": 1}),
+        ("flexible", "secure", FLEXIBLE | {"silos__strong": 0}, {"flexible.profile": 1, "flexible.votes": 1}),
+    ],
+)
+def test_every_algorithm_runs_to_its_end_and_each_silo_pays_for_what_was_asked(
+    place: Place, tmp_path: Path, algorithm: str, aggregation: str, told: dict[str, object], asked: dict[str, int]
+) -> None:
+    before = {name: (len(release_history(own(place, name))), len(entries(own(place, name)))) for name in NAMES}
+    run(place, tmp_path, algorithm, aggregation, **told)
+    for name, (released, noted) in before.items():
+        for question, times in asked.items():
+            assert outcomes(place, name, question, noted) == ["answered"] * times
+        assert len(release_history(own(place, name))) - released == sum(asked.values())
+    seen = {"local": "each silo's noised sums", "secure": "the noised sums of all silos together"}[aggregation]
+    assert f"stayed with 3 silos, each in a process of its own. This run saw {seen}" in report(tmp_path, algorithm)
+
+
+def test_a_strong_silo_trains_beside_its_text_and_its_weights_alone_leave(place: Place, tmp_path: Path) -> None:
+    run(place, tmp_path, "flexible", "local", **FLEXIBLE, silos__strong=STRONG)
+    for name in NAMES:
+        others = ["refused"] * 2  # each round is asked of the strong silo alone
+        assert outcomes(place, name, "flexible.dp_sgd") == (["answered"] * 2 if name == STRONG else others)
+    made = [one.release for one in release_history(own(place, STRONG)) if one.name == "flexible.dp_sgd"]
+    assert [(one.round, one.steps, one.rate) for one in made if one] == [(1, 2, 0.6), (2, 2, 0.6)]
+    assert len(list((own(place, STRONG) / KEPT).iterdir())) == 2
+    assert "one party answers alone" in report(tmp_path, "flexible")
 
 
 def test_the_sum_over_flower_is_that_of_one_process(place: Place, tmp_path: Path) -> None:
@@ -126,6 +188,25 @@ def test_a_killed_silo_is_named_and_when_it_is_back_nobody_pays_again(place: Pla
     assert outcomes(place, "west", "test.killed") == ["answered"]
     for name in NAMES:
         assert len([one for one in release_history(own(place, name)) if one.name == "test.killed"]) == 1
+
+
+def test_a_secure_sum_is_that_of_one_process_and_outlives_a_lost_silo(place: Place, tmp_path: Path) -> None:
+    """Dropped before it answers, a silo ends the round; the others' words are chance, and repeated at no cost."""
+    cards, asked, overheard = cards_of(place.transport(), 3), query("test.secure"), Overhearing(place.transport())
+    opened = ledger(cards).model_copy(update={"declaration": SECURE})
+    place.end("west", signal.SIGKILL)
+    with refuses("silo-missing", value="west"):
+        Silos(place.transport(patience=60.0)).summed(asked, MEANS, opened)
+    place.start_silo("west")
+    over_flower = Silos(overheard).summed(asked, MEANS, opened)
+    copies = desks_of_copies(place, tmp_path / "copies")
+    assert over_flower.sum.tobytes() == Silos(copies).summed(asked, MEANS, opened).sum.tobytes()
+    for name in NAMES:
+        assert outcomes(place, name, "test.secure") == ["answered"] + ["repeated"] * (name != "west")
+        assert len([one for one in release_history(own(place, name)) if one.name == "test.secure"]) == 1
+    words = [reply.words for one in overheard.replies if isinstance(reply := read_reply(one), Masked)]
+    bits = planned_sum(asked, SECURE, 30, 3).in_shares(3).message_bits
+    assert min(uniform_p_value(one, bits) for one in words) > 1e-4
 
 
 def test_what_a_silo_s_budget_does_not_pay_is_refused_in_its_own_words(place: Place) -> None:

@@ -245,5 +245,5 @@ def test_its_card_says_what_is_public(place: Path) -> None:
     assert isinstance(card, Card)
     assert card.model_dump() == {
         "name": "north", "unit": "client", "population": 10, "adjacency": "zero_out", "epsilon": 4.0, "delta": 1e-5,
-        "encoder": "offline",
+        "encoder": "offline", "secure_sums": {"minimum": 3, "honest_fraction": 0.7, "peers": ()},
     }  # fmt: skip

@@ -19,6 +19,8 @@ from fedtext.planning.pace import Paces
 from fedtext.planning.plan import Plan
 from fedtext.planning.sizes import sizes_of
 from fedtext.planning.wording import plan_line, plan_page
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.tags import Tag
 from fedtext.wiring.config import active_loader
 from fedtext.wiring.planning import line_of_run, plan_of
 from tests.contracts.graphs import registered
@@ -88,6 +90,24 @@ def test_every_kind_of_job_is_planned(job: str) -> None:
 def test_a_population_that_is_not_declared_is_refused_before_anything_is_read() -> None:
     with refuses("population-not-set"):
         planned("popri", **PRIVATE)
+
+
+SILOS = {
+    "corpus": {"source": "silos", "description": "notes"},
+    "federation": {"engine": "flower", "silos": 3, "superlink": "127.0.0.1:8000"},
+    "flexible": {"labels": ("a", "b")},
+}
+
+
+@pytest.mark.parametrize("job", ["popri", "flexible"])
+def test_a_plan_asks_no_silo_and_a_run_says_its_plan_when_silos_have_said_how_many_they_hold(job: str) -> None:
+    with refuses("plan-would-ask-silos"):
+        planned(job, **SILOS)
+    graph, population = registered(None, **SILOS)[job], Population(enrolled=30, training=30, test=0, source="declared")
+    assert line_of_run(graph, active_loader(), {}) is None
+    opened = Ledger(declaration=conf_base(Privacy).of_a_run(), population=30, planned=())
+    ledgers = {name: opened for node in graph.nodes if Tag.BUDGET in node.tags for name in node.outputs}
+    assert line_of_run(graph, active_loader(), {"population": population, **ledgers}) is not None
 
 
 def test_a_run_says_its_plan_in_one_line() -> None:

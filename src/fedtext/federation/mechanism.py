@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
 
@@ -61,8 +61,26 @@ class PlannedSum:
 
         It counts `contributors` messages of the largest legal coordinate and the largest noise that can be drawn.
         """
-        largest = math.floor(self.release.sensitivity / self.step)
-        return (self.contributors * largest + self.draws * noise_bound(self.stddev_on_grid)).bit_length() + 1
+        return self.largest_sum.bit_length() + 1
+
+    @property
+    def largest_contribution(self) -> int:
+        """The largest absolute value that one unit can add to a coordinate, in grid points."""
+        return math.floor(self.release.sensitivity / self.step)
+
+    @property
+    def largest_sum(self) -> int:
+        """A bound on the absolute value of a coordinate: every unit at its largest, and the largest noise."""
+        return self.contributors * self.largest_contribution + self.draws * noise_bound(self.stddev_on_grid)
+
+    def in_shares(self, shares: int) -> PlannedSum:
+        """Return the plan of the same noise in so many independent draws, one a data holder (aggregation `secure`).
+
+        Each has a share of the variance. Their sum is one discrete Gaussian but for `share_divergence`, which
+        `planned_sum` has bounded.
+        """
+        share = math.nextafter(self.stddev_on_grid / math.sqrt(shares), math.inf)
+        return replace(self, stddev_on_grid=share, draws=shares)
 
     def validate_modulus(self, modulus_bits: int) -> None:
         """Raise ValueError if a sum modulo 2^modulus_bits could wrap around, which would destroy it silently."""

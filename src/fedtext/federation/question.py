@@ -22,10 +22,14 @@ from fedtext.system.errors import InputError
 SHOWN = 100  # characters of a word that somebody else chose
 
 
-class Question(BaseModel, ABC):
-    """Base of all questions: its fields are public parameters and arrays."""
+class Asked(BaseModel, ABC):
+    """Base of all that a holder of samples can be asked: its fields are public parameters and arrays."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+class Question(Asked):
+    """Base of all questions: what each unit is asked to send."""
 
     @property
     def classes(self) -> Sequence[str]:
@@ -43,7 +47,7 @@ class Question(BaseModel, ABC):
         """Compute what each unit that holds samples contributes, unclipped, at most one row a unit."""
 
 
-def question_parts(question: Question) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def question_parts(question: Asked) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the question's parameters, as JSON has them, and its arrays."""
     values = {name: getattr(question, name) for name in type(question).model_fields}
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
@@ -51,8 +55,8 @@ def question_parts(question: Question) -> tuple[dict[str, Any], dict[str, np.nda
 
 
 def read_question(
-    kind: str, fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray], known: Iterable[type[Question]]
-) -> Question:
+    kind: str, fields: Mapping[str, Any], arrays: Mapping[str, np.ndarray], known: Iterable[type[Asked]]
+) -> Asked:
     """Return the question of a known class, made of its parameters and arrays.
 
     Raises:
@@ -77,6 +81,6 @@ def read_question(
         ) from None
 
 
-def kind_of(question: type[Question]) -> str:
+def kind_of(question: type[Asked]) -> str:
     """Return the name of a class of questions: where it is defined, so that no two have one name."""
     return f"{question.__module__}.{question.__qualname__}"

@@ -98,10 +98,16 @@ def release_grid_sum(
     key: NoiseKey,
     *,
     modulus_bits: int = 64,
+    shares: int | None = None,
 ) -> GridSum:
-    """Release the noisy sum in whole grid points (`release_noisy_sum`): what a data holder sends to a server."""
+    """Release the noisy sum in whole grid points (`release_noisy_sum`): what a data holder sends to a server.
+
+    With `shares` it is one of so many sums that secure aggregation adds up, and carries one share of the noise.
+    """
     part = taking_part(ledger, query.parties)
-    plan = planned_sum(query, ledger.declaration, part.population, len(part.parties) or None)
+    plan = planned_sum(query, ledger.declaration, part.population, shares or len(part.parties) or None)
+    if shares:
+        plan = plan.in_shares(shares)
     plan.validate_modulus(modulus_bits)
     stream = sum_stream(plan)
     with charged_releases([plan], samples, ledger, key) as (charged, [release]):
@@ -116,7 +122,7 @@ def release_grid_sum(
             sent = sent_by_holders(holder_sums(request, samples, sampled), samples, part, query.dim)
             total = release.sum_of_noised(lambda noise: [noise.sum_of(sent, query.dim)], stream, query.dim)
         # 2^modulus_bits is a divisor of 2^64, modulo which the sums are taken
-        return GridSum(_centred(total, modulus_bits), plan, charged)
+        return GridSum(centred(total, modulus_bits), plan, charged)
 
 
 def sum_stream(plan: PlannedSum) -> tuple[str, ...]:
@@ -124,7 +130,7 @@ def sum_stream(plan: PlannedSum) -> tuple[str, ...]:
     return (plan.release.stream_name(), str(plan.query.dim), plan.query.public_digest)
 
 
-def _centred(total: Int64[np.ndarray, " dim"], bits: int) -> Int64[np.ndarray, " dim"]:
+def centred(total: Int64[np.ndarray, " dim"], bits: int) -> Int64[np.ndarray, " dim"]:
     """Return the residue modulo 2^bits nearest to zero: the server's reading of the modular sum."""
     unused = np.uint64(64 - bits)
     return np.asarray((total.view(np.uint64) << unused).view(np.int64) >> np.int64(unused))

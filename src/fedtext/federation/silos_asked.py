@@ -1,6 +1,7 @@
 """The server's side of a federation of silos in processes of their own: it asks, judges what comes back, and adds up.
 
-Aggregation is `local`: each silo adds all of its noise by itself, and the server sees each silo's noisy sum. The server
+Under `local` each silo adds all of its noise by itself, and the server sees each silo's noisy sum. Under `secure` each
+adds a share of it and pairwise masks (fedtext.silo.pairwise_masks), and the server sees the sum of all. The server
 charges its ledger as for any release. A silo charges its own ledger, at its own price, and need not believe the server.
 
 A round ends if a silo refuses, is missing or sends what cannot be an answer: the sentence names it, nothing is
@@ -11,16 +12,28 @@ and pay nothing, so no budget is lost.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Int64
 
 from fedtext.federation.charged_release import charged_releases
-from fedtext.federation.inquiry import WHO, Answer, AskedQuery, Card, Inquiry, Refusal, Reply, read_reply
+from fedtext.federation.inquiry import (
+    WHO,
+    Answer,
+    AskedQuery,
+    Card,
+    Inquiry,
+    Masked,
+    Refusal,
+    Reply,
+    SecureSum,
+    Trained,
+    read_reply,
+)
+from fedtext.federation.masked_sum import SiloError, garbage, opened_sum
 from fedtext.federation.mechanism import PlannedSum, dequantise, planned_sum
 from fedtext.federation.packed import pack
 from fedtext.federation.private_samples import PrivateSamples, taking_part
@@ -31,13 +44,10 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, noise_bound
 from fedtext.privacy.parties import Party
-from fedtext.system.errors import FedtextError, InputError
+from fedtext.system.errors import InputError
 
 SILO = "silo"  # a party's kind
-
-
-class SiloError(FedtextError, RuntimeError):
-    """A silo that refuses, is missing, or sends what cannot be an answer."""
+A = TypeVar("A", Answer, Masked, Trained)
 
 
 @runtime_checkable
@@ -94,6 +104,18 @@ def validate_cards(cards: Sequence[Card], privacy: Privacy, encoder: str) -> Non
                 )
 
 
+def validate_planned_sums(ledger: Ledger, cards: Sequence[Card]) -> None:
+    """Raise ValueError unless silos take part in all planned secure sums; some are of a part of them."""
+    if ledger.declaration.aggregation != "secure":
+        return
+    shared = [release.parties for release in ledger.planned or () if not release.secret_sample]
+    for parties in dict.fromkeys(shared):
+        names = parties or tuple(card.name for card in cards)
+        for card in cards:
+            if card.name in names:
+                card.secure_sums.validate_sum(card.name, names, ledger.declaration.honest_fraction)
+
+
 def parties_of(cards: Sequence[Card], epsilon: float) -> tuple[Party, ...]:
     """Return the silos as the ledger's parties: none may be charged more than its own budget."""
     return tuple(
@@ -104,9 +126,15 @@ def parties_of(cards: Sequence[Card], epsilon: float) -> tuple[Party, ...]:
 
 @dataclass(frozen=True)
 class Silos:
-    """Silos in processes of their own (a `fedtext.federation.federation.Federation`)."""
+    """Silos in processes of their own (a `fedtext.federation.federation.Federation`).
+
+    Attributes:
+        transport: The way to them.
+        session: Tells apart two secure sums of one query (`fedtext.federation.inquiry.SecureSum`).
+    """
 
     transport: Transport
+    session: int = 0
 
     def summed(self, query: Query, question: Question, ledger: Ledger) -> NoisySum:
         """Implement Federation.
@@ -117,35 +145,64 @@ class Silos:
         validate_aggregation(ledger.declaration)
         part = taking_part(ledger, query.parties)
         plan = planned_sum(query, ledger.declaration, part.population, len(part.parties))
-        plan.validate_modulus(64)
-        inquiry = Inquiry(AskedQuery.of(query), question)
-        with charged_releases([plan], _NOBODY, ledger, _receipt_key(ledger)) as (charged, [release]):
-            sent = self._answers(inquiry, part.parties, plan)
-            total = release.sum_of_noised(lambda _: sent.values(), sum_stream(plan), query.dim)
+        added_up = self._secure_sum if ledger.declaration.aggregation == "secure" else self._sum_of_noised
+        with charged_releases([plan], NOBODY, ledger, receipt_key(ledger)) as (charged, [release]):
+            summed = added_up(plan, AskedQuery.of(query), question, part)
+            total = release.sum_of_noised(lambda _: [summed], sum_stream(plan), query.dim)
             return NoisySum(dequantise(total, plan.step), charged)
 
-    def _answers(
-        self, inquiry: Inquiry, parties: Sequence[Party], plan: PlannedSum
-    ) -> dict[str, Int64[np.ndarray, " dim"]]:
-        replies = _read(self.transport.ask(inquiry.packed(), len(parties)))
-        named = {party.name: party for party in parties}
+    def _sum_of_noised(
+        self, plan: PlannedSum, query: AskedQuery, question: Question, part: Ledger
+    ) -> Int64[np.ndarray, " dim"]:
+        """Return the sum of the silos' noisy sums."""
+        plan.validate_modulus(64)
+        answers = self.answers(Inquiry(query, question), part.parties, Answer)
+        return np.asarray(sum(judged(answers[party.name], party, plan) for party in part.parties))
+
+    def _secure_sum(
+        self, plan: PlannedSum, query: AskedQuery, question: Question, part: Ledger
+    ) -> Int64[np.ndarray, " dim"]:
+        """Return the sum of the silos' sums and shares of noise, of which each alone looks like chance."""
+        plan = plan.in_shares(len(part.parties))
+        bits = plan.message_bits
+        plan.validate_modulus(bits)
+        secure = SecureSum(honest_fraction=part.declaration.honest_fraction, bits=bits, session=self.session)
+        named = query.model_copy(update={"parties": tuple(party.name for party in part.parties)})
+        answers = self.answers(Inquiry(named, question, secure), part.parties, Masked)
+        return opened_sum(answers, plan, bits)
+
+    def answers(
+        self, inquiry: Inquiry, parties: Sequence[Party], kind: type[A], there: int | None = None
+    ) -> dict[str, A]:
+        """Return each party's answer by its name.
+
+        Args:
+            inquiry: What all silos are asked.
+            parties: Those that must answer; others may refuse.
+            kind: How they must answer.
+            there: How many silos are waited for; None: as many as there are parties.
+
+        Raises:
+            RuntimeError: one of the parties refuses, is missing, or two answer under one name.
+        """
+        replies, asked = _read(self.transport.ask(inquiry.packed(), there or len(parties))), inquiry.query.name
+        names = {party.name for party in parties}
         for reply in replies:
-            if isinstance(reply, Refusal) and reply.silo in named:
+            if isinstance(reply, Refusal) and reply.silo in names:
                 raise _refused(reply)
-        answers = {reply.silo: reply for reply in replies if isinstance(reply, Answer) and reply.silo in named}
-        if len([reply for reply in replies if isinstance(reply, Answer) and reply.silo in named]) > len(answers):
+        found = [reply for reply in replies if isinstance(reply, kind) and reply.silo in names]
+        answers = {reply.silo: reply for reply in found}
+        if len(found) > len(answers):
+            raise SiloError(f"two silos answer {asked} under one name: give each a name of its own", code="silo-twice")
+        if missing := sorted(names - answers.keys()):
             raise SiloError(
-                f"two silos answer {plan.query.name} under one name: give each a name of its own", code="silo-twice"
-            )
-        if missing := sorted(named.keys() - answers.keys()):
-            raise SiloError(
-                f"silo {missing[0]} did not answer {plan.query.name} ({len(answers)} of {len(named)} did): start it "
-                "again and run the same command, and the others repeat their answers without paying; or ask fewer "
-                "silos (federation.silos) in a new data_root",
+                f"silo {missing[0]} did not answer {asked} ({len(answers)} of {len(names)} did): start it again and "
+                "run the same command, and the others repeat their answers without paying; or ask fewer silos "
+                "(federation.silos) in a new data_root",
                 code="silo-missing",
                 value=missing[0],
             )
-        return {name: judged(answers[name], party, plan) for name, party in named.items()}
+        return answers
 
 
 def judged(answer: Answer, party: Party, plan: PlannedSum) -> Int64[np.ndarray, " dim"]:
@@ -165,24 +222,19 @@ def judged(answer: Answer, party: Party, plan: PlannedSum) -> Int64[np.ndarray, 
         fault = f"a number beyond {largest}, which its {party.population} units and its noise cannot reach"
     else:
         return numbers
-    raise SiloError(
-        f"silo {party.name} sent {fault} for {plan.query.name}: nothing was released; have its process looked after "
-        "and run the same command again",
-        code="silo-sent-garbage",
-        value=party.name,
-    )
+    raise garbage(party.name, fault, plan)
 
 
 def _largest(party: Party, plan: PlannedSum) -> int:
-    return party.population * math.floor(plan.release.sensitivity / plan.step) + noise_bound(plan.stddev_on_grid)
+    return party.population * plan.largest_contribution + noise_bound(plan.stddev_on_grid)
 
 
 def validate_aggregation(privacy: Privacy) -> None:
-    """Raise ValueError unless each silo adds all of its own noise."""
-    if privacy.aggregation != "local":
+    """Raise ValueError unless silos add the noise."""
+    if privacy.aggregation == "trusted":
         raise InputError(
-            f"privacy.aggregation is {privacy.aggregation}: silos in processes of their own each add all of "
-            "their noise; set privacy.aggregation=local (shares of noise behind a secure sum are not there yet)",
+            f"privacy.aggregation is {privacy.aggregation}, and silos in processes of their own trust no curator: set "
+            "privacy.aggregation=local (each silo adds all of its noise) or secure (shares behind a secure sum)",
             code="silos-add-their-own-noise",
             parameter="privacy.aggregation",
             value=privacy.aggregation,
@@ -199,7 +251,7 @@ def _refused(refusal: Refusal) -> SiloError:
     )
 
 
-def _receipt_key(ledger: Ledger) -> NoiseKey:
+def receipt_key(ledger: Ledger) -> NoiseKey:
     """Return a key that hides nothing: it names receipts of sums that carry their noise already."""
     known = hashlib.sha256(b"receipts of sums that silos noised").hexdigest()
     seeded = ledger.declaration.noise_seed is not None
@@ -207,4 +259,4 @@ def _receipt_key(ledger: Ledger) -> NoiseKey:
 
 
 _NONE = np.zeros(0, dtype=np.int64)
-_NOBODY = PrivateSamples(np.zeros((0, 0)), _NONE, _NONE, _NONE, _NONE)  # the server holds nobody's samples
+NOBODY = PrivateSamples(np.zeros((0, 0)), _NONE, _NONE, _NONE, _NONE)  # the server holds nobody's samples

@@ -14,7 +14,8 @@ class FederationParameters(Parameters):
     """The federation: `simulated` in this process, or `flower`, as many `silos` as a SuperLink connects.
 
     The other fields are the way to it: its address, Flower's command line (which lies in an environment of its own),
-    the certificate of its authority, and the seconds to wait for silos.
+    the certificate of its authority, and the seconds to wait for silos. `session` tells apart two secure sums of one
+    query.
     """
 
     engine: Literal["simulated", "flower"]
@@ -23,6 +24,7 @@ class FederationParameters(Parameters):
     flwr: str
     root_certificates: str | None
     patience: float = Field(gt=0)
+    session: int = Field(ge=0)
 
     @model_validator(mode="after")
     def _silos_are_counted_and_reached(self) -> Self:

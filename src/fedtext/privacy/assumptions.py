@@ -14,8 +14,7 @@ _AGGREGATION = {
     "secure": (
         "Secure aggregation{of}: the server, and whoever reads the result, sees the noised sum and no client's "
         "message, and epsilon is about that; all enrolled clients add noise in shares, also those that were not drawn "
-        "and those that hold nothing. This run simulated it: one process held all messages and drew the noise, so "
-        "whoever runs it is trusted as a curator would be."
+        "and those that hold nothing."
     ),
     "local": (
         "Local noise: every client adds all of its noise itself. Epsilon is that of one client's message as the server "
@@ -24,6 +23,14 @@ _AGGREGATION = {
     ),
     "trusted": "A trusted curator holds the private data and adds the noise{of}.",
 }
+_ONE_PROCESS = (
+    " This run simulated it: one process held all messages and drew the noise, so whoever runs it is trusted as a "
+    "curator would be."
+)
+_PAIRWISE = (
+    " Every silo hid its sum and its share of the noise behind masks that cancel in the sum of all: two silos share a "
+    "secret that the server does not have, as long as the people there told each other their keys."
+)
 OWN_PROCESSES = "each silo's own process"  # the rule by which parties hold units: they really do
 _WHO_SAW = {
     "secure": "Simulated: all of the text was in this process, which summed the messages and drew the noise; a server "
@@ -33,9 +40,10 @@ _WHO_SAW = {
     "trusted": "A curator: all of the text was in this process, which drew the noise.",
 }
 _SILOS_KEPT = (
-    "The text stayed with {silos} silos, each in a process of its own. This run saw each silo's noised sums and no "
-    "text; each silo drew its own noise, and charged its own ledger by its own account."
+    "The text stayed with {silos} silos, each in a process of its own. This run saw {seen} and no text; each silo drew "
+    "its own noise, and charged its own ledger by its own account."
 )
+_SILOS_SHOWED = {"local": "each silo's noised sums", "secure": "the noised sums of all silos together"}
 _LOCAL_QUERY = (
     "{names}: one party answers alone, adds up what its own units say and adds all of the noise by itself. The server "
     "sees each such answer, or what was made of it, and whose it is."
@@ -66,7 +74,8 @@ _SEEDED = f"This is a {SIMULATED}. Whoever knows the seed can remove the noise, 
 def who_saw(ledger: Ledger) -> str:
     """Return in one sentence or two who saw the text, and what left it."""
     if ledger.partition_rule == OWN_PROCESSES:
-        return _SILOS_KEPT.format(silos=len(ledger.parties))
+        seen = _SILOS_SHOWED[ledger.declaration.aggregation]
+        return _SILOS_KEPT.format(silos=len(ledger.parties), seen=seen)
     return _WHO_SAW[ledger.declaration.aggregation]
 
 
@@ -103,6 +112,8 @@ def _aggregation(ledger: Ledger) -> list[str]:
         return []
     told_apart = len(shared) < len({release.name for release in ledger.releases})
     words = _AGGREGATION[declaration.aggregation].format(of=f" of {_quoted(shared)}" if told_apart else "")
+    if declaration.aggregation == "secure":
+        words += _PAIRWISE if ledger.partition_rule == OWN_PROCESSES else _ONE_PROCESS
     if ledger.parties:
         return [words.replace("clients", "parties").replace("client", "party")]
     if (declaration.aggregation, declaration.unit) == ("local", "record") and declaration.holders is None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from pydantic import Field
+
 from fedtext.params import Parameters
 from fedtext.system.folders import make_own_folder
 
@@ -25,6 +27,7 @@ class Entry(Parameters):
         epsilon: What this release costs by itself, by the silo's own account.
         outcome: `answered`; `repeated`, the same bytes as before at no cost; `refused`; or `failed`.
         sentence: Why it was refused.
+        silos: How many silos are in the secure sum that it is for; 0: it is for a sum of this silo alone.
     """
 
     when: str
@@ -36,6 +39,7 @@ class Entry(Parameters):
     epsilon: float | None
     outcome: Outcome
     sentence: str
+    silos: int = Field(0, ge=0)
 
 
 def add_entry(folder: Path, entry: Entry) -> None:

@@ -2,6 +2,7 @@
 
 fedtext-silo init --name north --table notes.csv --population 3300   writes silo.yml
 fedtext-silo check                                                    reads and embeds the table, and asks nobody
+fedtext-silo key                                                      prints what other silos need for secure sums
 fedtext-silo serve                                                    answers a server's questions
 fedtext-silo report                                                   what was asked, answered and spent
 """
@@ -14,7 +15,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 
@@ -87,6 +88,20 @@ def check(settings: Path) -> None:
         with holding_folder(handler.folder):
             held = handler.local_data()
         click.echo(f"{len(held.records):,} rows, {len(held.samples):,} passages, embedded in {handler.folder}")
+
+
+@main.command()
+@SETTINGS
+def key(settings: Path) -> None:
+    """Print the silo's name and public key, which the other silos put below secure_sums.peers."""
+    with _one_sentence():
+        from fedtext.silo.handler import KEY, own_key
+        from fedtext.silo.pairwise_masks import MaskKey
+
+        silo = read_settings(settings)
+        folder = settings.parent.resolve() / Path(silo.folder).expanduser()
+        with nullcontext() if (folder / KEY).exists() else holding_folder(folder):
+            click.echo(f"{silo.name}: {MaskKey(silo.name, own_key(folder)).public}")
 
 
 @main.command()

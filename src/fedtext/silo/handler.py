@@ -1,7 +1,9 @@
 """A silo's handler: every message from a server comes here, and what it returns is all that leaves.
 
-The silo computes the sum over its own units, adds all of its noise by its own key, prices the public query by itself
-and charges its own ledger. It trusts the server with nothing: neither with the price nor with the question.
+The silo computes the sum over its own units, adds its noise by its own key, prices the public query by itself and
+charges its own ledger. It trusts the server with nothing: neither with the price nor with the question. To a secure sum
+it adds a share of the noise and its masks (fedtext.silo.secure_answers). If its person lets it, it also trains
+(fedtext.silo.trainings).
 
 A question that it does not know, or that its budget does not pay, gets a refusal in a sentence. So does one that fails:
 the sentence then says no more than that, for an error may quote text. What failed stands in the silo's own log.
@@ -10,30 +12,45 @@ the sentence then says no more than that, for an error may quote text. What fail
 from __future__ import annotations
 
 import datetime
+import hashlib
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from fedtext.federation.inquiry import INQUIRY, WHO, Answer, Inquiry, Refusal, Reply, packed_reply, read_inquiry
+from fedtext.federation.inquiry import (
+    INQUIRY,
+    WHO,
+    Answer,
+    Inquiry,
+    Refusal,
+    Reply,
+    SecureSum,
+    Trained,
+    packed_reply,
+    read_inquiry,
+)
 from fedtext.federation.mechanism import planned_release
 from fedtext.federation.packed import unpack
 from fedtext.federation.query import Query
-from fedtext.federation.question import kind_of
+from fedtext.federation.question import Asked, Question, kind_of
 from fedtext.federation.secure_sum import release_grid_sum
 from fedtext.privacy.budget_guard import guarding
 from fedtext.privacy.data_set_budget import DataSetBudget
 from fedtext.privacy.history import History
-from fedtext.privacy.ledger import BudgetExceeded, Ledger
+from fedtext.privacy.ledger import BudgetExceeded, Ledger, Release
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.privacy.registry import Registry
 from fedtext.privacy.spending import total_epsilon
 from fedtext.silo.audit_log import Entry, Outcome, add_entry
 from fedtext.silo.known import QUESTIONS
 from fedtext.silo.local_data import LocalData, fingerprint, read_local_data, unit_rules
+from fedtext.silo.secure_answers import CHANGED, SecureAnswers
 from fedtext.silo.settings import Silo
+from fedtext.silo.trainings import Trainings
 from fedtext.system.errors import FedtextError, InputError
 from fedtext.system.folders import make_own_folder, own_file
-from fedtext.system.refusal import RunRefusedError
+from fedtext.training.asked_of_silos import LocalTraining
 
 LOG = logging.getLogger(__name__)
 KEY = "private_noise_key.json"
@@ -60,7 +77,9 @@ class MessageHandler:
         self.silo, self._beside = silo, beside
         self.folder = beside / Path(silo.folder).expanduser()
         make_own_folder(self.folder)
-        self._key = key or _own_key(self.folder)
+        self._key = key or own_key(self.folder)
+        self._secure = SecureAnswers(silo, self._key, self.folder)
+        self._trainings = Trainings(silo, self._key, self.folder)
         self._ledger = ledger_of(silo)
         self._held: tuple[tuple[object, ...], LocalData] | None = None
         self.budget = budget_of(silo, self.folder)
@@ -93,41 +112,71 @@ class MessageHandler:
         except InputError as error:  # of public values alone
             self._note(None, "refused", sentence=str(error))
             return Refusal(silo=self.silo.name, code=error.code, sentence=str(error))
-        replied = self._judged(inquiry)
+        replied = self._judged(inquiry, hashlib.sha256(message).hexdigest())
         sentence = replied.reply.sentence if isinstance(replied.reply, Refusal) else ""
         self._note(inquiry, replied.outcome, replied.epsilon, sentence)
         return replied.reply
 
-    def _judged(self, inquiry: Inquiry) -> _Replied:
-        """Return the answer, or a refusal that tells no private value."""
-        parties = inquiry.query.parties
+    def _judged(self, inquiry: Inquiry, asked: str) -> _Replied:
+        """Return the answer to the message of digest `asked`, or a refusal that tells no private value."""
+        parties, secure = inquiry.query.parties, inquiry.secure
         if parties is not None and self.silo.name not in parties:
             return self._refused(NOT_ASKED, "this question is for other silos")
-        query = inquiry.query.of_silo(self.silo.name)
+        query, ledger = inquiry.query.of_silo(self.silo.name), ledger_of(self.silo, secure)
         try:
-            release = planned_release(query, self._ledger.declaration, self._ledger.population)
-            priced = self._ledger.model_copy(update={"releases": (release,)}).spent()
+            self._trainings.validate_asked(inquiry)
+            if secure is not None:
+                self._secure.validate_sum(inquiry, secure)
+            if secure is not None or query.own:  # noise of one message hides nothing of another, nor has its sample
+                query = query.about(asked)
+            releases = self._releases(query, inquiry.question, ledger)
+            priced = ledger.model_copy(update={"releases": tuple(releases)}).spent()
         except FedtextError as error:
             return self._refused(error.code, str(error))
         try:
-            return self._answered(query, inquiry, priced)
+            if isinstance(inquiry.question, LocalTraining):
+                return self._trained(query, inquiry.question, ledger, releases, asked)._replace(epsilon=priced)
+            return self._answered(query, inquiry, ledger, asked)._replace(epsilon=priced)
         except BudgetExceeded as error:
             LOG.info("%s", error)
             return self._refused(BUDGET, self._overdrawn(query, priced), priced)
         except Exception as error:
-            if isinstance(error, RunRefusedError) and error.code == OF_OTHER_DATA:
+            if isinstance(error, FedtextError) and error.code in (OF_OTHER_DATA, CHANGED):
                 return self._refused(error.code, str(error), priced)
             LOG.exception("%s was not answered", query.name)
             why = "something failed while it answered; what, stands in its own log alone"  # it may quote text
             return self._refused(FAILED, why, outcome="failed")
 
-    def _answered(self, query: Query, inquiry: Inquiry, priced: float) -> _Replied:
-        known = len(self.budget.history.entries())
+    def _releases(self, query: Query, question: Asked, ledger: Ledger) -> list[Release]:
+        """Return what the answer costs: the one release of a sum, or those of all rounds of a training to come."""
+        if isinstance(question, LocalTraining):
+            return self._trainings.releases(query, question, ledger)
+        return [planned_release(query, ledger.declaration, ledger.population)]
+
+    def _trained(
+        self, query: Query, training: LocalTraining, ledger: Ledger, releases: Sequence[Release], asked: str
+    ) -> _Replied:
+        if self._trainings.is_kept(asked):
+            return _Replied(Trained(self.silo.name, self._trainings.kept(asked)), "repeated")
+        self.budget.validate_runs_together([ledger], releases)
+        with guarding(self.budget.guard_of(kind_of(type(training)), releases=True)):
+            weights = self._trainings.trained(query, training, self.local_data(), ledger, asked)
+        return _Replied(Trained(self.silo.name, weights), "answered")
+
+    def _answered(self, query: Query, inquiry: Inquiry, ledger: Ledger, asked: str) -> _Replied:
+        known, secure = len(self.budget.history.entries()), inquiry.secure
+        assert isinstance(inquiry.question, Question)
         samples = self.local_data().asked(inquiry.question)
+        shares = None if secure is None else len(set(inquiry.query.parties or ()))
+        if secure is not None:
+            self._secure.validate_held(asked, samples)
         with guarding(self.budget.guard_of(kind_of(type(inquiry.question)), releases=True)):
-            found = release_grid_sum(query, inquiry.question.blocks, samples, self._ledger, self._key)
-        again = len(self.budget.history.entries()) == known
-        return _Replied(Answer(self.silo.name, found.sum), "repeated" if again else "answered", priced)
+            found = release_grid_sum(query, inquiry.question.blocks, samples, ledger, self._key, shares=shares)
+        outcome: Outcome = "repeated" if len(self.budget.history.entries()) == known else "answered"
+        if secure is None:
+            return _Replied(Answer(self.silo.name, found.sum), outcome)
+        self._secure.remember(asked, samples, found)
+        return _Replied(self._secure.masked(found, inquiry, secure, asked), outcome)
 
     def _overdrawn(self, query: Query, priced: float) -> str:
         own, spent = self.silo.protection, self.spent()
@@ -161,14 +210,15 @@ class MessageHandler:
             epsilon=epsilon,
             outcome=outcome,
             sentence=sentence,
+            silos=len(query.parties or ()) if query and inquiry and inquiry.secure else 0,
         )
         add_entry(self.folder, entry)
 
 
-def ledger_of(silo: Silo) -> Ledger:
-    """Return the silo's own ledger before its first release: it is the only party."""
+def ledger_of(silo: Silo, secure: SecureSum | None = None) -> Ledger:
+    """Return the silo's own ledger before its first release, of a secure sum or not: it is the only party."""
     own = silo.protection
-    return Ledger(declaration=silo.privacy.of_a_run(), population=own.population, parties=(silo.party,))
+    return Ledger(declaration=silo.privacy(secure).of_a_run(), population=own.population, parties=(silo.party,))
 
 
 def budget_of(silo: Silo, folder: Path) -> DataSetBudget:
@@ -177,8 +227,9 @@ def budget_of(silo: Silo, folder: Path) -> DataSetBudget:
     return DataSetBudget(history, public=False, total=silo.protection.epsilon, rules=unit_rules(silo))
 
 
-def _own_key(folder: Path) -> NoiseKey:
-    """Return the silo's secret, made once."""
+def own_key(folder: Path) -> NoiseKey:
+    """Return the silo's secret, made once by whoever holds the folder."""
+    make_own_folder(folder)
     file = folder / KEY
     if not file.exists():
         with own_file(file) as temporary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +40,7 @@ class LocalData:
         embeddings: The passages' embeddings.
         unit: The protected unit of each passage.
         holder: The silo's own code.
+        length: Tokens of the longest passage.
         named: Whether a column says whom a row is about.
     """
 
@@ -48,6 +49,7 @@ class LocalData:
     embeddings: Float32[np.ndarray, "sample dim"]
     unit: Int64[np.ndarray, " sample"]
     holder: int
+    length: int
     named: bool
 
     @property
@@ -61,6 +63,12 @@ class LocalData:
         label = class_index(label_codes(nullable(self.samples["label"])), question.classes)
         holder = np.full(len(self.unit), self.holder, dtype=np.int64)
         return PrivateSamples(seen, self.unit, label, np.unique(self.unit), holder)
+
+    def rows_of(self, rows: Callable[[list[str], list[str | None]], tuple[np.ndarray, np.ndarray]]) -> PrivateSamples:
+        """Return the passages as rows of tokens, which `rows` makes of texts and labels, with each row's passage."""
+        features, passage = rows(self.samples["text"].tolist(), nullable(self.samples["label"]))
+        label, holder = np.zeros(len(features), dtype=np.int64), np.full(len(features), self.holder, dtype=np.int64)
+        return PrivateSamples(features, self.unit[passage], label, np.unique(self.unit), holder)
 
 
 def read_local_data(silo: Silo, beside: Path, folder: Path) -> LocalData:
@@ -85,7 +93,7 @@ def read_local_data(silo: Silo, beside: Path, folder: Path) -> LocalData:
     kept = folder / KEPT.format(digest=_digest(samples, silo))
     (holder,) = unit_codes([silo.name]).tolist()
     named = silo.table.client_column is not None
-    return LocalData(records, samples, _embeddings(samples, silo, kept), unit, holder, named)
+    return LocalData(records, samples, _embeddings(samples, silo, kept), unit, holder, silo.chunking.length, named)
 
 
 def fingerprint(silo: Silo, beside: Path) -> tuple[object, ...]:

@@ -24,7 +24,8 @@ def page(silo: Silo, folder: Path) -> str:
         f"{spent:.4g} of epsilon {own.epsilon:.4g} is spent, at delta {own.delta:.4g}: it protects each of "
         f"{own.population:,} {own.unit}s, with all that the table holds of it.\n"
         f"Questions: {len(noted)}, answered: {len(answered)}. What left each time are sums of whole numbers with this "
-        "silo's own noise in them, and no text.\n\n" + (HEAD + "".join(map(_row, noted)) if noted else "")
+        "silo's own noise in them, or its part of a secure sum, which looks like chance; and no text.\n\n"
+        + (HEAD + "".join(map(_row, noted)) if noted else "")
     )
 
 
@@ -33,5 +34,7 @@ def _row(entry: Entry) -> str:
     reply = f"{entry.outcome}: {entry.sentence}" if entry.sentence else entry.outcome
     if entry.outcome == "repeated":
         reply = "the same as before, at no cost"
+    if entry.silos:
+        reply += f" (a secure sum of {entry.silos} silos)"
     words = [entry.when, entry.name or "unreadable", str(entry.round), f"{entry.numbers:,}", price, reply]
     return "| " + " | ".join(word.replace("|", "/").replace("\n", " ") for word in words) + " |\n"

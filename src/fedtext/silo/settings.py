@@ -6,12 +6,12 @@ Nothing that a server says changes any of it.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
 from pydantic import Field, ValidationError
 
-from fedtext.federation.inquiry import Card, Name
+from fedtext.federation.inquiry import Card, Name, SecureSum, SecureTerms
 from fedtext.params import Parameters
 from fedtext.params.corpus import Chunking, ClientIds, Corpus
 from fedtext.params.privacy import Adjacency, Privacy, Unit
@@ -51,10 +51,26 @@ class Protection(Parameters):
 
 
 class Models(Parameters):
-    """The public models that read the text: the encoder, and the tokenizer that cuts it."""
+    """The public models that read the text: the encoder, the tokenizer that cuts it, and the generator that is trained.
+
+    Without a generator the silo trains nothing.
+    """
 
     encoder: str
     tokenizer: str
+    generator: str | None
+
+
+class SecureSums(Parameters):
+    """The secure sums in which the silo takes part, and the silos with which it shares secrets.
+
+    Each of `peers` is another silo's name and public key, as `fedtext-silo key` prints it there. The people at the
+    silos tell each other: a key that came from the server would be the server's.
+    """
+
+    minimum: int = Field(ge=2)
+    honest_fraction: float = Field(gt=0, le=1)
+    peers: dict[Name, Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]]
 
 
 class Link(Parameters):
@@ -77,6 +93,7 @@ class Silo(Parameters):
     protection: Protection
     chunking: Chunking
     models: Models
+    secure_sums: SecureSums
     link: Link
     folder: str
 
@@ -84,7 +101,14 @@ class Silo(Parameters):
     def card(self) -> Card:
         """What the silo says of itself."""
         own = self.protection.model_dump()
-        return Card(name=self.name, encoder=self.models.encoder, **own)
+        return Card(name=self.name, encoder=self.models.encoder, secure_sums=self.terms, **own)
+
+    @property
+    def terms(self) -> SecureTerms:
+        """What the silo demands of a secure sum."""
+        demanded = self.secure_sums
+        peers = tuple(sorted(demanded.peers))
+        return SecureTerms(minimum=demanded.minimum, honest_fraction=demanded.honest_fraction, peers=peers)
 
     @property
     def party(self) -> Party:
@@ -93,9 +117,8 @@ class Silo(Parameters):
             name=self.name, kind="silo", population=self.protection.population, epsilon=self.protection.epsilon
         )
 
-    @property
-    def privacy(self) -> Privacy:
-        """The silo's own declaration: it adds all of its noise by itself, and everybody answers."""
+    def privacy(self, secure: SecureSum | None = None) -> Privacy:
+        """Return the silo's own declaration: it adds all of its noise, or a share of it; all units answer."""
         own = self.protection
         return Privacy(
             unit=own.unit,
@@ -106,8 +129,8 @@ class Silo(Parameters):
             clients_per_round=None,
             calibration="exact",
             noise_multiplier=None,
-            aggregation="local",
-            honest_fraction=1.0,
+            aggregation="local" if secure is None else "secure",
+            honest_fraction=1.0 if secure is None else secure.honest_fraction,
             noise_seed=None,
             population=None,
             enrolment=None,

@@ -47,6 +47,7 @@ from fedtext.wiring.stages import ALGORITHM, TITLES, in_order, stages
 
 POPULATIONS = ("population", "pairs.population")
 SILOS = "flexible.population"
+FEDERATION = "params:federation"  # an input of every node that asks silos
 COUNTED = {*POPULATIONS, SILOS}  # data sets that say how many units are enrolled
 
 
@@ -172,6 +173,14 @@ class Planner:
             return {name: self._silo_units(node) if name == SILOS else self._clients(node)}
         if Tag.START in node.tags:
             return {name: self._start(node)}
+        if FEDERATION in node.inputs:
+            raise RunRefusedError(
+                f"a plan asks nobody, and {node.name} would ask the silos: a run prints its plan when they have said "
+                "how many people they hold; plan the job with federation.engine=simulated and a declared "
+                "privacy.population",
+                code="plan-would-ask-silos",
+                parameter="federation.engine",
+            )
         self._check_public(node)
         made: dict[str, Any] = node.run({one: self._value(one) for one in node.inputs})
         return made

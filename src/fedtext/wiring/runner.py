@@ -268,7 +268,9 @@ def _announce_plan(pipeline: Pipeline, node: Node, catalog: CatalogProtocol[Any,
     """Print what the run will write and take, as soon as its first ledger is open."""
     if node is not next(one for one in in_order(pipeline) if Tag.BUDGET in one.tags):
         return
-    known = {name: catalog.load(name) for name in (*COUNTED.intersection(node.inputs), *node.outputs)}
+    before = {*node.inputs, *pipeline.to_nodes(node.name).all_outputs()}
+    counted = [name for name in COUNTED & before if catalog.exists(name)]
+    known = {name: catalog.load(name) for name in (*counted, *node.outputs)}
     if line := line_of_run(pipeline, active_loader(), known):
         echo(line)
 

@@ -211,7 +211,7 @@ def silo_process(name: str, units: dict[str, int], server: Connection) -> None:
 
     def rounds(asks: Sequence[NoisyStep]) -> None:
         for _ in range(CHOSEN.training.rounds):
-            server.send(training.local_difference(asks[0], pull, server.recv(), CHOSEN.training))
+            server.send(training.local_weights(asks[0], pull, server.recv(), CHOSEN.training))
 
     if own:
         told = [query.about(digest(START), CHOSEN.training.model_dump_json()) for query in own]
@@ -259,7 +259,7 @@ def test_ten_silos_on_ten_processes_give_the_bytes_of_one_process() -> None:
         moved = np.zeros(DIM)
         for name in strong:
             pipes[name][0].send(weights)
-            moved += pipes[name][0].recv()
+            moved += pipes[name][0].recv().astype(np.float64) - weights
         weights = (weights + CHOSEN.training.server_rate * moved / len(strong)).astype(np.float32)
     queries = [query for query, _ in asked_in_sums(ledger)]
     totals = [np.sum([pipes[name][0].recv() for name in query.parties or units], axis=0) for query in queries]

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from fedtext.algorithms.flexible.plan import DP_SGD, MEANS, PROFILE, VOTES
 from fedtext.algorithms.flexible.profile import Counts, code_counts
 from fedtext.algorithms.flexible.selection import ballot
-from fedtext.algorithms.flexible.training import GradientsAt, Weights, federated_averaging
+from fedtext.algorithms.flexible.training import GradientsAt, Weights, federated_averaging, local_training
 from fedtext.federation.messages import BlocksOf
 from fedtext.federation.noisy_steps import NoisyStep
 from fedtext.federation.private_samples import PrivateSamples
@@ -45,11 +45,12 @@ def plain_weights(
     silos: Sequence[str], gradients_at: GradientsAt, start: Weights, samples: PrivateSamples, params: Flexible
 ) -> Weights:
     """Train the common weights on unclipped gradients without noise; batches are sampled publicly."""
+    training = params.training
     asks = [
-        _exact_step(silo, of_silos(samples, [silo]), params.training.batch_size, start.size, params.seed)
+        _exact_step(silo, of_silos(samples, [silo]), training.batch_size, start.size, params.seed)
         for silo in sorted(silos)
     ]
-    return federated_averaging(asks, gradients_at, start, params.training)
+    return federated_averaging([local_training(ask, gradients_at, training) for ask in asks], start, training)
 
 
 def plain_profile(samples: PrivateSamples, params: Flexible) -> Counts:

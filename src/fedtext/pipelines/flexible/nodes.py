@@ -20,7 +20,6 @@ from plotly.graph_objects import Figure
 
 from fedtext.algorithms.flexible import plan, profile, selection, training, unprotected
 from fedtext.algorithms.flexible.cost import communication
-from fedtext.algorithms.flexible.profile import code_request
 from fedtext.corpora.records import SILO_COLUMN, SYNTHETIC_COLUMNS
 from fedtext.embedding.nonempty import encode_nonempty
 from fedtext.federation.communication import Exchange
@@ -43,7 +42,6 @@ from fedtext.reporting.figures_flexible import vote_distribution
 from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
 from fedtext.system.missing import nullable
-from fedtext.training.coded_rows import row_width, token_rows
 from fedtext.training.lora import TrainedAdapter, TrainedWeights, adapter_weights, trainable_model, trained_of_weights
 from fedtext.training.unit_gradients import UnitGradients
 from fedtext.voting.class_means import noised_class_means
@@ -210,16 +208,13 @@ def tokenise_behind_codes(
     private_train: pd.DataFrame, generator: TrainableGenerator, flexible: Flexible, chunking: Chunking
 ) -> Arrays:
     """Tokenise the silos' samples, each behind its code: arrays `features` (rows), `client`, `record`, `label`."""
-    model, tokenizer = generator.load()
-    codes = [code_request(flexible, code) for code in flexible.classes]
-    width = row_width(model, tokenizer, codes, chunking.length, plan.DP_SGD)
-    kept = private_train["label"].isin(flexible.labels).to_numpy() | (not flexible.labels)
-    own = private_train[kept]
-    before = [code_request(flexible, label) for label in own["label"]]
-    rows, text = token_rows(tokenizer, before, own["text"].tolist(), width=width)
+    own = private_train
+    rows, text = training.rows_behind_codes(
+        generator, flexible, chunking.length, own["text"].tolist(), nullable(own["label"])
+    )
     return {
         "features": rows,
-        **{name: codes[kept][text] for name, codes in units_of(private_train).items()},
+        **{name: codes[text] for name, codes in units_of(own).items()},
         "label": np.zeros(len(rows), dtype=np.int64),
     }
 

@@ -35,7 +35,7 @@ INSTEAD: dict[Callable[..., Any], tuple[Callable[..., Any], tuple[str, ...]]] = 
     flexible.count_silos: (nodes.units_of_silos, (CARDS,)),
     flexible.declare_silos: (nodes.units_of_silos, (CARDS,)),
     flexible.open_flexible_ledger: (nodes.open_flexible_ledger, (CARDS,)),
-    flexible.train_strong_silos: (nodes.train_nobody, ()),
+    flexible.train_strong_silos: (nodes.ask_to_train, (FEDERATION,)),
     flexible.count_codes: (nodes.ask_profile, (FEDERATION,)),
     flexible.cast_votes: (nodes.ask_nearest_votes, (FEDERATION,)),
     flexible.release_code_means: (nodes.ask_code_means, (FEDERATION, ENCODER)),
