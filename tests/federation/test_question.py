@@ -39,7 +39,7 @@ def test_a_question_that_travelled_asks_every_unit_for_the_same_numbers(question
 
 
 def test_every_known_question_is_among_them() -> None:
-    assert {type(one) for one in every_question()} == set(QUESTIONS)
+    assert {type(one) for one in every_question()} == {one for one in QUESTIONS if issubclass(one, Question)}
 
 
 class Everything(Question):

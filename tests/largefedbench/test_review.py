@@ -10,6 +10,7 @@ import pytest
 
 from fedtext.largefedbench.halves import Half
 from fedtext.largefedbench.review import Pulled, review
+from fedtext.largefedbench.snapshot import publish
 from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.calendar import Calendar, half_year_before
 from fedtext.params.ingest import Ingest
@@ -104,9 +105,9 @@ def test_two_rounds_on_pages_that_are_there(params: LargeFedBench, capsys: pytes
     assert pull_half_year(conf_base(Ingest), conf_base(Calendar, half_year="2024H1", sources="")) == []
     for half in ("2024H1", "2024H2"):
         calendar = conf_base(Calendar, half_year=half, sources="")
-        snapshot = build_half_year(params, calendar, [])
+        snapshot = publish(build_half_year(params, calendar, []))
         (page,) = review_half_year(snapshot, params, calendar, []).values()
-    assert Path(snapshot).name == "2024H2"
+    assert snapshot.name == "2024H2"
     assert "Against 2024H1" in page
     assert "not settled" not in page
 

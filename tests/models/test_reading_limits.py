@@ -69,12 +69,12 @@ def test_an_encoder_that_knows_too_little_is_refused_with_another() -> None:
 
 def test_a_run_s_readings_are_those_of_its_models_and_parameters() -> None:
     values = {"chunking.length": 64, "dp_ft.tokens.prompt": 96, "dp_ft.tokens.answer": 32}
-    found = readings(["encoder", "on_device", "generator", "classifier"], values.get)
+    found = readings(["encoder", "on_device", "downstream", "classifier"], values.get)
     assert [(one.reader, one.cuts) for one, _ in found] == [
         ("encoder", False),
         ("on_device", False),
-        ("generator", True),
-        ("generator", True),
+        ("downstream", True),
+        ("downstream", True),
     ]
     assert found[1][1] == "every sample whole, in windows of 64 of its own tokens"
     assert found[3][1] == "the first 32 of its tokens of a pair's answer"

@@ -43,11 +43,6 @@ Prompt = Annotated[str, AfterValidator(as_prompt)]
 Temperature = Annotated[float, Field(ge=1e-6, le=1e4)]  # logits over it stay numbers; 1e-6 takes the likeliest token
 
 
-def _is_unset(value: int | None) -> bool:
-    """Return whether a setting is unset: left out, it names the random streams of earlier runs as they were named."""
-    return value is None
-
-
 class Sampler(Parameters):
     """At most `max_new_tokens` tokens, then cut to the chunk length; `prompt` is the prompt form (`as_prompt`).
 
@@ -66,8 +61,8 @@ class Sampler(Parameters):
     temperature: Temperature
     top_p: float = Field(gt=0, le=1)
     min_p: float = Field(ge=0, lt=1)
-    top_k: int | None = Field(ge=1, exclude_if=_is_unset)
-    no_repeat_ngram: int | None = Field(ge=1, exclude_if=_is_unset)
+    top_k: int | None = Field(ge=1)
+    no_repeat_ngram: int | None = Field(ge=1)
     max_new_tokens: int = Field(ge=4)
     batch_size: int = Field(ge=1)
     repetition_penalty: float = Field(ge=1, le=2)
