@@ -354,11 +354,9 @@ class ProjectConfigLoader(OmegaConfigLoader):
         return self.prompt if TEXT in self.prompt else "chat"
 
     def _drawn(self, name: str, where: str = "") -> float | int:
-        """Return a sampling setting of the generator: the global one, else the prompt template's.
+        """Return `temperature`, `repetition_penalty` or `best_of`: the global one, else the prompt template's.
 
-        Args:
-            name: `temperature`, `repetition_penalty` or `best_of`.
-            where: `alone` for prompts without examples, else empty.
+        `where` is `alone` for prompts without examples, else empty.
         """
         stated, own = self["globals"]["generation"], self._given("generation", name)
         prompt = self._prompt_alone if where else self.prompt
@@ -466,9 +464,7 @@ def active_data_root() -> Path:
 def privacy_class(name: str, entry: dict[str, Any]) -> str | None:
     """Return the privacy class that the catalog entry declares, `private` for names that begin so, else None."""
     stated: str | None = ((entry.get("metadata") or {}).get("fedtext") or {}).get("privacy")
-    if stated is None and is_private_name(name):
-        return "private"
-    return stated
+    return "private" if stated is None and is_private_name(name) else stated
 
 
 def is_private_name(name: str) -> bool:
