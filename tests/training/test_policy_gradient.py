@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fedtext.generation.generators.local import LocalGenerator
@@ -24,12 +24,17 @@ REWARDED = np.array([1.0, -1.0, 1.0, -1.0])
 
 
 def test_an_advantage_is_the_reward_less_the_mean_of_the_others() -> None:
-    """By hand: 6 - (3 + 0) / 2, 3 - (6 + 0) / 2 and 0 - (6 + 3) / 2; the second prompt has one text."""
+    """By hand: 6 - (3 + 0) / 2, 3 - (6 + 0) / 2 and 0 - (6 + 3) / 2; the second prompt has one text.
+
+    Their deviation is the root of (4.5² + 0 + 4.5²) / 3.
+    """
     found = leave_one_out(np.array([6.0, 3.0, 0.0, 9.0]), np.array([0, 0, 0, 1]), np.ones(4, dtype=bool))
     by_hand = np.array([4.5, 0.0, -4.5, 0.0])
-    np.testing.assert_allclose(found, by_hand / 4.5)
+    np.testing.assert_allclose(found, by_hand / np.sqrt(13.5))
 
 
+@example([0, 5, 10, 0, 0, 0], 1.9596861870404432)  # rounding makes an advantage of 0 a little more
+@example([1, 1, 1, 1, 1, 1], 0.1)  # equal ones differ by rounding alone, and none is better
 @given(st.lists(st.integers(-20, 20), min_size=6, max_size=6), st.floats(0.1, 50))
 def test_scale_and_shift_of_the_rewards_of_all_do_not_matter(rewards: list[int], scale: float) -> None:
     prompt, written = np.array([0, 0, 0, 1, 1, 1]), np.array([True] * 5 + [False])

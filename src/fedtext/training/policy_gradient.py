@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 LABEL = "policy gradient"
+ROUNDING = 1e-12  # of the largest reward: what rounding alone makes of equal ones
 
 
 def leave_one_out(
@@ -39,13 +40,15 @@ def leave_one_out(
         prompt: The prompt of each.
         written: False for an empty text, whose reward says nothing.
     """
-    own = np.zeros(len(rewards))
+    own, compared = np.zeros(len(rewards)), np.zeros(len(rewards), dtype=bool)
     for one in np.unique(prompt):
         rows = np.flatnonzero((prompt == one) & written)
         if len(rows) > 1:
             own[rows] = (rewards[rows] - rewards[rows].mean()) * len(rows) / (len(rows) - 1)
-    spread = own[own != 0].std() if own.any() else 0.0
-    return np.asarray(own / spread if spread > 0 else own)
+            compared[rows] = True
+    spread = own[compared].std() if compared.any() else 0.0
+    differ = spread > ROUNDING * np.abs(rewards).max(initial=0.0)
+    return np.asarray(own / spread) if differ else np.zeros(len(rewards))
 
 
 def improved_policy(
