@@ -100,4 +100,7 @@ def test_what_was_built_is_read_and_else_what_is_chosen(built: Any, tmp_path: Pa
     assert chosen.load() == place / "2025.1"
     chosen.save(built("2025.2"))
     assert chosen.load() == place / "2025.2"
-    assert SnapshotDataset(filepath="elsewhere", chosen=str(place / "2025.1")).load() == place / "2025.1"
+    from_elsewhere = SnapshotDataset(filepath="elsewhere", chosen=str(place / "2025.1"))
+    assert from_elsewhere.exists()  # though nothing was built there
+    assert from_elsewhere.load() == place / "2025.1"
+    assert not SnapshotDataset(filepath="elsewhere").exists()

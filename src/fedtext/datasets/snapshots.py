@@ -80,7 +80,10 @@ class VersionedSnapshots(AbstractVersionedDataset[Any, Any]):
         return PurePath(path).name
 
     def _exists(self) -> bool:
-        return bool(self._get_versions()) and is_snapshot(Path(self._get_load_path()))
+        try:
+            return is_snapshot(Path(self._get_load_path()))
+        except SnapshotError:  # no version is asked for, and none was built yet
+            return False
 
     def _describe(self) -> dict[str, Any]:
         return {"filepath": str(self._filepath), "version": self._version}
@@ -121,7 +124,7 @@ class SnapshotDataset(VersionedSnapshots):
         Raises:
             StorageError: It was built for another place than this entry's.
         """
-        place = Path(self._filepath) / str(self._name)
+        place = Path(self._get_versioned_path(str(self._name)))
         if data.target.absolute() != place.absolute():
             raise StorageError(
                 f"the snapshot was built for {data.target}, and its catalog entry keeps it as {place}: give both the "
