@@ -51,6 +51,11 @@ def steps_of(params: DpDescent, population: int) -> int:
     return max(1, math.ceil(params.epochs * population / params.batch_size))
 
 
+def expected_exchanges(params: DpDescent, population: int) -> float:
+    """Return how often a unit is sampled in the whole training, in expectation."""
+    return steps_of(params, population) * params.batch_size / population
+
+
 def planned_query(
     name: str,
     params: DpDescent,

@@ -12,6 +12,8 @@ wide ball, so a set that is scattered around held-out text can have a high recal
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from jaxtyping import Bool, Float
 
@@ -50,44 +52,31 @@ def recall(texts: Float[np.ndarray, "text dim"], held_out: Float[np.ndarray, "ot
     return float(on_manifold(held_out, texts).mean())
 
 
-def _taken(held_out: HeldOut) -> bool:
-    return held_out.size >= FEWEST
+def _of_set(name: str, value: Callable[[np.ndarray, np.ndarray], float]) -> Distance:
+    """Return the measure of a set of texts, None where either side has too few of them."""
+
+    def taken(held_out: HeldOut) -> bool:
+        return held_out.size >= FEWEST
+
+    def measured(held_out: HeldOut, texts: Float[np.ndarray, "text dim"]) -> float | None:
+        return held_out.over_draws(value, texts) if taken(held_out) else None
+
+    def floor(held_out: HeldOut) -> Bias | None:
+        """Compute it of held-out text with itself, which a perfect set would reach: the two halves can be swapped."""
+        return held_out.floor(precision) if taken(held_out) else None
+
+    return Distance(
+        name=name,
+        title=f"{name} of the set",
+        column=name,
+        direction=Direction.HIGHER,
+        unit=SHARE,
+        decimals=1,
+        value=measured,
+        floor=floor,
+        fewest=FEWEST,
+        curve=f"{name} of the candidates",
+    )
 
 
-def _precision_of(held_out: HeldOut, texts: Float[np.ndarray, "text dim"]) -> float | None:
-    return held_out.over_draws(precision, texts) if _taken(held_out) else None
-
-
-def _recall_of(held_out: HeldOut, texts: Float[np.ndarray, "text dim"]) -> float | None:
-    return held_out.over_draws(recall, texts) if _taken(held_out) else None
-
-
-def _floor(held_out: HeldOut) -> Bias | None:
-    """Compute either of held-out text with itself, which a perfect set would reach: the two halves can be swapped."""
-    return held_out.floor(precision) if _taken(held_out) else None
-
-
-PRECISION = Distance(
-    name="precision",
-    title="precision of the set",
-    column="precision",
-    direction=Direction.HIGHER,
-    unit=SHARE,
-    decimals=1,
-    value=_precision_of,
-    floor=_floor,
-    fewest=FEWEST,
-    curve="precision of the candidates",
-)
-RECALL = Distance(
-    name="recall",
-    title="recall of the set",
-    column="recall",
-    direction=Direction.HIGHER,
-    unit=SHARE,
-    decimals=1,
-    value=_recall_of,
-    floor=_floor,
-    fewest=FEWEST,
-    curve="recall of the candidates",
-)
+PRECISION, RECALL = _of_set("precision", precision), _of_set("recall", recall)

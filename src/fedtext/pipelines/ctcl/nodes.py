@@ -17,7 +17,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.pipelines.clients.nodes import units_of
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
-from fedtext.training.dp_sgd import steps_of, trained_weights
+from fedtext.training.dp_sgd import expected_exchanges, trained_weights
 from fedtext.training.lora import TrainedAdapter, adapted_model, adapter_of_weights
 
 Arrays = dict[str, np.ndarray]
@@ -113,6 +113,5 @@ def write_by_topic(
 
 def count_exchanged(start: Arrays, population: Population, ctcl: Ctcl) -> Exchange:
     """Count what a sampled unit exchanges in a step, the adapter and its gradient; topics and counts are far less."""
-    dim, training = start["weights"].size, ctcl.training
-    exchanges = steps_of(training, population.training) * training.batch_size / population.training
+    dim, exchanges = start["weights"].size, expected_exchanges(ctcl.training, population.training)
     return Exchange(down_floats=dim, up_floats=dim, exchanges=exchanges)

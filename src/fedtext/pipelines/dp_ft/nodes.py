@@ -21,7 +21,7 @@ from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import derived_seed
 from fedtext.training.dp_losses import preferences
-from fedtext.training.dp_sgd import steps_of, trained_unprotected, trained_weights
+from fedtext.training.dp_sgd import expected_exchanges, trained_unprotected, trained_weights
 from fedtext.training.lora import (
     Trained,
     adapter_weights,
@@ -151,10 +151,7 @@ def prefer_unprotected(
 def count_exchanged(start: Arrays, population: Population, dp_ft: DpFt) -> Exchange:
     """Count what a sampled unit exchanges in a step of the costlier training: the adapter, its gradient."""
     dim, size = start["weights"].size, algorithm.half_size(population.training)
-    often = [
-        steps_of(training, size) * training.batch_size / size
-        for training in (algorithm.training_of(dp_ft, stage) for stage in algorithm.stages(dp_ft))
-    ]
+    often = [expected_exchanges(algorithm.training_of(dp_ft, stage), size) for stage in algorithm.stages(dp_ft)]
     return Exchange(variant=dp_ft.form, down_floats=dim, up_floats=dim, exchanges=max(often, default=0.0))
 
 

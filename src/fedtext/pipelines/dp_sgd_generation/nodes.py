@@ -19,7 +19,7 @@ from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.seeding import derived_seed
 from fedtext.system.missing import nullable
-from fedtext.training.dp_sgd import steps_of, trained_weights
+from fedtext.training.dp_sgd import expected_exchanges, trained_weights
 from fedtext.training.lora import TrainedAdapter, adapted_model, adapter_of_weights, adapter_weights
 
 Arrays = dict[str, np.ndarray]
@@ -100,6 +100,5 @@ def write_class_texts(
 
 def count_exchanged(start: Arrays, population: Population, dp_sgd_generation: DpSgdGeneration) -> Exchange:
     """Count what a sampled unit exchanges in a step: the adapter down, its gradient up."""
-    dim, training = start["weights"].size, dp_sgd_generation.training
-    exchanges = steps_of(training, population.training) * training.batch_size / population.training
+    dim, exchanges = start["weights"].size, expected_exchanges(dp_sgd_generation.training, population.training)
     return Exchange(down_floats=dim, up_floats=dim, exchanges=exchanges)
