@@ -31,7 +31,7 @@ from fedtext.models.architecture import Architecture, architecture_of
 from fedtext.models.language_model import Tokenizer
 from fedtext.models.source import SHIPPED
 from fedtext.params.privacy import Privacy
-from fedtext.params.training import Lora, PreferenceTraining
+from fedtext.params.training import AdapterTraining, Lora
 from fedtext.planning.memory import peak_bytes
 from fedtext.planning.pace import Paces, _sampler
 from fedtext.planning.rules.given import preferred
@@ -116,7 +116,7 @@ def dp_sgd(*, tiny: bool) -> dict[str, Any]:
     return found
 
 
-def _preferences(source: str, pairs: int, params: PreferenceTraining) -> dict[str, Any]:
+def _preferences(source: str, pairs: int, params: AdapterTraining) -> dict[str, Any]:
     base = RandomWeights(source)
     rows = make_pairs(pairs, Tokenizer(SHIPPED).load())
     if torch.cuda.is_available():
@@ -143,7 +143,7 @@ def preferences(*, tiny: bool) -> dict[str, Any]:
     found = {}
     for at_once in (None, 4):
         params = conf_base(
-            PreferenceTraining, epochs=1, batch_size=pairs // 2, pairs_at_once=at_once, activation_checkpointing=True,
+            AdapterTraining, epochs=1, batch_size=pairs // 2, pairs_at_once=at_once, activation_checkpointing=True,
             lora={"rank": 4, "alpha": 8},
         )  # fmt: skip
         found[f"{at_once or pairs // 2} at once"] = _preferences(source, pairs, params)
@@ -155,7 +155,7 @@ def two_gpus(*, tiny: bool) -> dict[str, Any]:
     if not tiny and torch.cuda.device_count() < 2:
         return {"skipped": f"this machine has {torch.cuda.device_count()} GPU"}
     source, pairs = (TINY, 8) if tiny else (SMOLLM2, 192)
-    kinds = {gpus: conf_base(PreferenceTraining, epochs=1, batch_size=pairs // 4, gpus=gpus) for gpus in (1, 2)}
+    kinds = {gpus: conf_base(AdapterTraining, epochs=1, batch_size=pairs // 4, gpus=gpus) for gpus in (1, 2)}
     return {f"{gpus} processes": _preferences(source, pairs, params) for gpus, params in kinds.items()}
 
 

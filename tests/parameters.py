@@ -51,12 +51,12 @@ from fedtext.params.privacy import Privacy
 from fedtext.params.silos import Silos
 from fedtext.params.task import Task
 from fedtext.params.training import (
+    AdapterTraining,
     CausalTraining,
     DpDescent,
     DpSgd,
     Lora,
     PairTokens,
-    PreferenceTraining,
     Pretraining,
     Recipe,
     TunedTraining,
@@ -129,7 +129,7 @@ HOMES: dict[type[Parameters], str] = {
     Membership: "policies.membership",
     NeuralReward: "policies.neural_reward",
     PairTokens: "dp_ft.tokens",
-    PreferenceTraining: "popri.preference",
+    AdapterTraining: "popri.preference",
     Recipe: "pretrain.generator",
     Requests: "ingest.requests",
     Rewarded: "dpprefsyn.rloo",

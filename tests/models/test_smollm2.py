@@ -20,7 +20,7 @@ from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models import smollm2
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.generation import Sampler
-from fedtext.params.training import PreferenceTraining
+from fedtext.params.training import AdapterTraining
 from fedtext.training.dpo import train_preferences
 from tests.parameters import conf_base
 from tests.refusals import refuses
@@ -100,7 +100,7 @@ def test_a_step_of_preferences_changes_nothing_but_its_adapter(
     trained, history = train_preferences(
         generator,
         pairs.assign(prompt=generator.completion_prompts([REQUEST], framing)),
-        conf_base(PreferenceTraining),
+        conf_base(AdapterTraining),
         seed=0,
         end=generator.ending(framing),
     )

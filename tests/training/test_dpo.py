@@ -2,25 +2,25 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 from peft import PeftModel
+from safetensors.torch import load_file
 
-from fedtext.params.training import Lora, PreferenceTraining
+from fedtext.params.training import WHOLE_SCHEDULE, AdapterTraining, Lora, SchedulePart
 from fedtext.training import dpo, lora
-from fedtext.training.dpo import _schedule, loss_terms, train_preferences
+from fedtext.training.dpo import loss_terms, train_preferences
 from fedtext.training.preference_pairs import tokenised
 from tests.parameters import conf_base
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*gradient_checkpointing")  # TRL and PEFT themselves
 
-PARAMS = conf_base(
-    PreferenceTraining, epochs=2, batch_size=4, learning_rate=1e-2, beta=0.5, lora={"rank": 4, "alpha": 8}
-)
+PARAMS = conf_base(AdapterTraining, epochs=2, batch_size=4, learning_rate=1e-2, beta=0.5, lora={"rank": 4, "alpha": 8})
 
 
 @pytest.fixture(autouse=True)
@@ -121,28 +121,46 @@ def test_equal_inputs_give_equal_bytes_and_another_seed_others(llama, pairs, tmp
 
 
 @pytest.mark.sampled(every=4)
-def test_the_rate_ends_at_zero_or_at_the_final_rate() -> None:
-    from transformers.optimization import get_scheduler
+@pytest.mark.parametrize("final", [0.0, 3e-3])
+def test_the_rate_falls_as_transformers_has_it(final: float) -> None:
+    from transformers.optimization import get_cosine_with_min_lr_schedule_with_warmup
 
-    def last_rate(final: float) -> float:
-        told = _schedule(PARAMS.model_copy(update={"final_rate": final}))
-        optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=PARAMS.learning_rate)
-        schedule = get_scheduler(
-            told["lr_scheduler_type"],
-            optimizer,
-            num_warmup_steps=0,
-            num_training_steps=10,
-            scheduler_specific_kwargs=told.get("lr_scheduler_kwargs"),
+    params = PARAMS.model_copy(update={"final_rate": final})
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=params.learning_rate)
+    schedule = get_cosine_with_min_lr_schedule_with_warmup(optimizer, 0, 10, min_lr=final)
+    for step in range(11):
+        assert params.learning_rate * dpo.rate_factor(params, WHOLE_SCHEDULE, step / 10) == pytest.approx(
+            schedule.get_last_lr()[0], abs=1e-15
         )
-        for _ in range(10):
-            optimizer.step()
-            schedule.step()
-        return float(schedule.get_last_lr()[0])
+        optimizer.step()
+        schedule.step()
 
-    assert last_rate(0.0) == pytest.approx(0.0)
-    assert last_rate(3e-3) == pytest.approx(3e-3)
+
+def test_the_final_rate_is_below_the_rate() -> None:
     with refuses("final-rate-above-rate"):
-        conf_base(PreferenceTraining, learning_rate=1e-4, final_rate=1e-3)
+        conf_base(AdapterTraining, learning_rate=1e-4, final_rate=1e-3)
+
+
+def test_a_schedule_over_a_run_goes_on_where_the_last_round_ended() -> None:
+    params = conf_base(AdapterTraining, final_rate=1e-5, schedule="run")
+    parts = [params.schedule_part(number, 4) for number in (1, 2, 3, 4)]
+    assert [parts[0].start, parts[-1].end] == [0, 1]
+    assert all(one.end == other.start for one, other in pairwise(parts))
+    ends = [params.learning_rate * dpo.rate_factor(params, part, 1) for part in parts]
+    assert ends == sorted(ends, reverse=True)
+    assert ends[-1] == pytest.approx(1e-5)
+    assert conf_base(AdapterTraining).schedule_part(3, 4) == WHOLE_SCHEDULE
+
+
+def test_weights_follow_the_part_of_the_schedule(llama, pairs, tmp_path) -> None:
+    """At the end of the schedule the rate is next to nothing, and so is what a training moves."""
+
+    def moved(part: SchedulePart) -> float:
+        trained, _ = train_preferences(llama, pairs, PARAMS, schedule=part, seed=0)
+        tensors = load_file(saved(trained, tmp_path / str(part.start)) / "adapter_model.safetensors")
+        return max(float(tensor.abs().max()) for name, tensor in tensors.items() if "lora_B" in name)
+
+    assert moved(SchedulePart(0.99, 1)) < 0.01 * moved(SchedulePart(0, 0.01))
 
 
 @pytest.mark.parametrize(
@@ -243,9 +261,9 @@ def test_cdpo_is_dpo_with_smoothed_labels(llama, pairs, tmp_path):
 
 def test_smoothing_belongs_to_cdpo_alone():
     with refuses("smoothing-does-not-fit-loss"):
-        conf_base(PreferenceTraining, label_smoothing=0.1)
+        conf_base(AdapterTraining, label_smoothing=0.1)
     with refuses("smoothing-does-not-fit-loss"):
-        conf_base(PreferenceTraining, loss="cdpo")
+        conf_base(AdapterTraining, loss="cdpo")
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ import pandas as pd
 import psutil
 import pytest
 
-from fedtext.params.training import PreferenceTraining
+from fedtext.params.training import AdapterTraining
 from fedtext.system.errors import InputError
 from fedtext.training import dpo
 from fedtext.training.lora import TrainedAdapter
@@ -36,7 +36,7 @@ def digest(adapter: TrainedAdapter) -> str:
     ).hexdigest()
 
 
-def trained_together(base: InMemory, pairs: pd.DataFrame, params: PreferenceTraining) -> tuple[Any, Any, list[str]]:
+def trained_together(base: InMemory, pairs: pd.DataFrame, params: AdapterTraining) -> tuple[Any, Any, list[str]]:
     """In each of several processes: its adapter, the history, and the digests of all adapters."""
     from torch import distributed
 
@@ -49,9 +49,9 @@ def trained_together(base: InMemory, pairs: pd.DataFrame, params: PreferenceTrai
     return trained, history, every
 
 
-def params(**changes: Any) -> PreferenceTraining:
+def params(**changes: Any) -> AdapterTraining:
     return conf_base(
-        PreferenceTraining,
+        AdapterTraining,
         epochs=2,
         batch_size=4,
         learning_rate=1e-2,
@@ -61,7 +61,7 @@ def params(**changes: Any) -> PreferenceTraining:
     )
 
 
-def compare(base: InMemory, pairs: pd.DataFrame, together: PreferenceTraining, single: PreferenceTraining) -> None:
+def compare(base: InMemory, pairs: pd.DataFrame, together: AdapterTraining, single: AdapterTraining) -> None:
     trained, history, every = TWO(partial(trained_together, base, pairs, together))
     alone, losses = dpo.train_preferences(base, pairs, single, seed=5, label="a test")
     assert every == [digest(trained)] * 2

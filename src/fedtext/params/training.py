@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -124,7 +124,7 @@ class DpSgd(DpDescent):
 class PreferenceTraining(Parameters):
     """DPO, IPO or cDPO on (prompt, chosen, rejected); the reference is always the public checkpoint.
 
-    The rate falls by a cosine from `learning_rate` to `final_rate` within a training.
+    The rate falls by a cosine from `learning_rate` to `final_rate`.
 
     `label_smoothing` is cDPO's: the assumed share of mislabelled pairs. `chosen_nll_weight` adds that much of the
     chosen texts' mean negative log-likelihood per token. `activation_checkpointing` trades time for memory.
@@ -193,10 +193,30 @@ class PreferenceTraining(Parameters):
         return self
 
 
+class SchedulePart(NamedTuple):
+    """The part of a schedule, from 0 to 1, that one training runs through."""
+
+    start: float
+    end: float
+
+
+WHOLE_SCHEDULE = SchedulePart(0.0, 1.0)
+
+
 class AdapterTraining(PreferenceTraining):
-    """Preference optimisation of an adapter, which a next round goes on with."""
+    """Preference optimisation of an adapter, which a next round goes on with.
+
+    The rate's schedule runs through each `round`, or once through all rounds of a `run`.
+    """
 
     lora: Lora
+    schedule: Literal["round", "run"]
+
+    def schedule_part(self, round_number: int, rounds: int) -> SchedulePart:
+        """Return the part of the schedule that a round, from 1, runs through."""
+        if self.schedule == "round":
+            return WHOLE_SCHEDULE
+        return SchedulePart((round_number - 1) / rounds, round_number / rounds)
 
 
 class Recipe(Parameters):

@@ -27,13 +27,13 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedtext.models.generator import TrainableGenerator
-from fedtext.params.training import PreferenceTraining
+from fedtext.params.training import WHOLE_SCHEDULE, PreferenceTraining, SchedulePart
 from fedtext.system.errors import InputError
 from fedtext.system.progress import progress
 from fedtext.training.lora import (
@@ -167,14 +167,21 @@ def supports_packing(model: Any, pair: Mapping[str, Any]) -> bool:
 
 
 def shared_prompt_trainer(
-    model: Any, pairs: Sequence[Mapping[str, Any]], arguments: DPOConfig, label: str, **options: Any
+    model: Any,
+    pairs: Sequence[Mapping[str, Any]],
+    arguments: DPOConfig,
+    label: str,
+    factor: Callable[[float], float],
+    **options: Any,
 ) -> DPOTrainer:
     """Return TRL's DPOTrainer over tokenised `pairs`, its model calls replaced by `completion_log_probs`.
 
+    The learning rate is multiplied by `factor` of the share of steps that are done.
     With `precompute_ref_log_probs` the reference is computed once, here, with the adapter switched off.
     """
     import torch
     from datasets import Dataset
+    from torch.optim.lr_scheduler import LambdaLR
     from torch.utils.data import BatchSampler, DataLoader
     from transformers import PrinterCallback
     from trl import DPOTrainer
@@ -199,6 +206,11 @@ def shared_prompt_trainer(
             known = shares_together([torch.stack(batch).T.tolist() for batch in scored])
             chosen, rejected = zip(*(pair for batch in known for pair in batch), strict=True)
             return dataset.add_column("ref_chosen_logps", list(chosen)).add_column("ref_rejected_logps", list(rejected))
+
+        def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+            steps = max(1, num_training_steps)
+            self.lr_scheduler = LambdaLR(optimizer or self.optimizer, lambda step: factor(step / steps))
+            return self.lr_scheduler
 
         def _send_telemetry(self) -> None:
             """Send nothing: replaces TRL's telemetry."""
@@ -227,6 +239,7 @@ def train_preferences(
     params: PreferenceTraining,
     *,
     previous: Path | None = None,
+    schedule: SchedulePart = WHOLE_SCHEDULE,
     seed: int,
     label: str = "preferences",
     end: str = "\n",
@@ -241,6 +254,7 @@ def train_preferences(
         pairs: Columns `prompt`, `chosen`, `rejected`.
         params: Loss, rates and sizes.
         previous: Directory of the adapter to continue from; None: a fresh one.
+        schedule: The part of the rate's cosine that this training runs through.
         seed: Seed of the adapter and of the order of pairs.
         label: Name in the progress bar and in errors.
         end: Suffix of every completion, so that the model learns to end a response (`TrainableGenerator.ending`).
@@ -255,7 +269,9 @@ def train_preferences(
         ValueError: there is no usable pair (before any model is loaded), or the loss is not finite.
     """
     kept = distinct_pairs(pairs, label)
-    train = partial(_trained, base, kept, params, previous=previous, seed=seed, label=label, end=end, lead=lead)
+    train = partial(
+        _trained, base, kept, params, previous=previous, schedule=schedule, seed=seed, label=label, end=end, lead=lead
+    )
     if params.gpus == 1:
         trained, history = train()
     else:
@@ -270,6 +286,7 @@ def _trained(
     params: PreferenceTraining,
     *,
     previous: Path | None,
+    schedule: SchedulePart,
     seed: int,
     label: str,
     end: str,
@@ -280,7 +297,7 @@ def _trained(
     rows = tokenised(kept, tokenizer, end, lead)
     validate_lengths(rows, model, label)
     with tempfile.TemporaryDirectory() as scratch, without_deprecations():
-        trainer = _trainer(model, tokenizer, rows, params, seed=seed, label=label, scratch=scratch)
+        trainer = _trainer(model, tokenizer, rows, params, schedule, seed=seed, label=label, scratch=scratch)
         if previous is not None:
             load_weights(trainer.model, Path(previous))
         trainer.train()
@@ -313,6 +330,7 @@ def _trainer(
     tokenizer: PreTrainedTokenizerBase,
     rows: Sequence[TokenisedPair],
     params: PreferenceTraining,
+    schedule: SchedulePart,
     *,
     seed: int,
     label: str,
@@ -333,17 +351,18 @@ def _trainer(
         rows,
         _arguments(params, seed, scratch),
         label,
+        partial(rate_factor, params, schedule),
         processing_class=tokenizer,
         peft_config=None if params.lora is None else lora_config(model, params.lora),
         callbacks=[_bar(label)],
     )
 
 
-def _schedule(params: PreferenceTraining) -> dict[str, Any]:
-    """Return TRL's arguments of the rate: a cosine to zero, or to the final rate."""
-    if params.final_rate == 0:
-        return {"lr_scheduler_type": "cosine"}
-    return {"lr_scheduler_type": "cosine_with_min_lr", "lr_scheduler_kwargs": {"min_lr": params.final_rate}}
+def rate_factor(params: PreferenceTraining, schedule: SchedulePart, progress: float) -> float:
+    """Return the rate after the share `progress` of a training's steps, as a share of `learning_rate`."""
+    least = params.final_rate / params.learning_rate
+    place = schedule.start + (schedule.end - schedule.start) * progress
+    return least + (1 - least) * 0.5 * (1 + math.cos(math.pi * place))
 
 
 def _arguments(params: PreferenceTraining, seed: int, scratch: str) -> DPOConfig:
@@ -363,7 +382,6 @@ def _arguments(params: PreferenceTraining, seed: int, scratch: str) -> DPOConfig
         gradient_accumulation_steps=params.batch_size // (params.gpus * params.at_once),
         ddp_find_unused_parameters=False,  # there are none, and looking for them takes a pass
         learning_rate=params.learning_rate,
-        **_schedule(params),
         activation_checkpointing=params.activation_checkpointing,
         logging_nan_inf_filter=False,
     )

@@ -252,6 +252,7 @@ def train_policy(
         pairs[["chosen", "rejected"]].assign(prompt=generator.completion_prompts(pairs["prompt"].tolist(), framing)),
         popri.preference,
         previous=adapter,
+        schedule=popri.preference.schedule_part(round_number, popri.rounds),
         seed=derived_seed(popri.seed, "preference", round_number),
         label=f"preference training, round {round_number}",
         end=generator.ending(framing),
