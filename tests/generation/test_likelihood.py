@@ -19,14 +19,14 @@ def generator() -> LocalGenerator:
 
 
 def plain(generator: LocalGenerator, text: str) -> float:
-    """Return the mean log-likelihood by one pass over prompt and text, without a cache and without padding."""
+    """Return the mean over each token's first place, by one pass over prompt and text, without cache and padding."""
     model, tokenizer = generator.load()
     before = tokenizer(PROMPT)["input_ids"]
     own = tokenizer(text, add_special_tokens=False)["input_ids"]
     with torch.no_grad():
         logits = model(torch.tensor([before + own])).logits[0].float().log_softmax(-1)
-    places = range(len(before) - 1, len(before) + len(own) - 1)
-    return float(np.mean([float(logits[place, token]) for place, token in zip(places, own, strict=True)]))
+    first = {token: len(before) - 1 + own.index(token) for token in own}
+    return float(np.mean([float(logits[place, token]) for token, place in first.items()]))
 
 
 def test_a_batch_gives_what_each_text_gives_alone(generator: LocalGenerator) -> None:
@@ -44,6 +44,16 @@ def test_words_in_their_order_are_likelier_than_in_none(generator: LocalGenerato
     right, wrong = mean_log_likelihoods(generator, PROMPT, [said, mixed])
 
     assert right > wrong + 1
+
+
+def test_a_loop_is_no_likelier_than_its_beginning(generator: LocalGenerator) -> None:
+    loop, said = "1. 1. 1. 1. 1. 1. 1. 1. 1. 1.", "Return the number of bytes that were read."
+    once = loop[: len("1. 1.")]
+
+    found = mean_log_likelihoods(generator, PROMPT, [loop, once, said])
+
+    assert found[0] == pytest.approx(found[1], abs=0.05)
+    assert found[0] < found[2]
 
 
 def test_no_texts_have_no_likelihoods(generator: LocalGenerator) -> None:

@@ -27,6 +27,9 @@ def mean_log_likelihoods(
 ) -> Float[np.ndarray, " text"]:
     """Return each text's mean log-likelihood behind the prompt, in nats a token; NaN for an empty text.
 
+    The mean is over tokens where they stand first. A token that stood in the text before is easily guessed, and a loop
+    would be the likeliest text of all.
+
     A text is tokenised apart from the prompt, as a generator continues it token by token. The prompt is read once.
     """
     import torch
@@ -65,7 +68,7 @@ class _Prompt:
         return cls(model, ids.shape[1], output.past_key_values, output.logits)
 
     def mean_log_likelihoods(self, rows: Sequence[list[int]]) -> list[float]:
-        """Return the mean log-likelihood of each row of token ids behind the prompt."""
+        """Return the mean log-likelihood behind the prompt of each row's token ids, where they stand first."""
         import torch
 
         longest = max(map(len, rows))
@@ -73,16 +76,26 @@ class _Prompt:
         real = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows], device=self.model.device)
         cache = copy.deepcopy(self.cache)
         cache.batch_repeat_interleave(len(rows))  # type: ignore[attr-defined]
+        first = torch.tensor(
+            [_first_places(row) + [0] * (longest - len(row)) for row in rows], device=self.model.device
+        )
         shown = torch.cat([real.new_ones(len(rows), self.length), real[:, :-1]], dim=1)
         logits = self.logits.expand(len(rows), -1, -1)
         if longest > 1:
             more = self.model(input_ids=ids[:, :-1], attention_mask=shown, past_key_values=cache, use_cache=True).logits
             logits = torch.cat([logits, more], dim=1)
-        return _means(logits, ids, real)
+        return _means(logits, ids, first)
 
 
-def _means(logits: Tensor, ids: Tensor, real: Tensor) -> list[float]:
+def _first_places(row: Sequence[int]) -> list[int]:
+    """Mark with 1 where each token stands for the first time, and with 0 where it stood before."""
+    first = dict(zip(reversed(row), range(len(row) - 1, -1, -1), strict=True))
+    return [int(first[token] == place) for place, token in enumerate(row)]
+
+
+def _means(logits: Tensor, ids: Tensor, counted: Tensor) -> list[float]:
+    """Return each row's mean log-likelihood over the places that are marked 1."""
     chosen = logits.gather(-1, ids[..., None])[..., 0].float()
     normaliser = logits.float().logsumexp(-1)
-    means: list[float] = ((chosen - normaliser) * real).sum(1).div(real.sum(1)).tolist()
+    means: list[float] = ((chosen - normaliser) * counted).sum(1).div(counted.sum(1)).tolist()
     return means
