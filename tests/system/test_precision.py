@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fedtext.system import precision
 from fedtext.system.hardware import float16_packs
-from fedtext.system.precision import decoding_copy, round_to_bfloat16, round_to_float16
+from fedtext.system.precision import decoding_copy, round_to_bfloat16, round_to_float16, scoring_copy
 
 packs = pytest.mark.skipif(not float16_packs(torch.device("cpu")), reason="this CPU's torch packs no float16")
 
@@ -106,9 +106,11 @@ def test_a_decoding_copy_is_made_only_where_it_pays(llama, monkeypatch):
     monkeypatch.setattr(precision, "float16_packs", lambda device: False)
     assert decoding_copy(llama) is llama
     monkeypatch.setattr(precision, "float16_packs", lambda device: True)
+    assert scoring_copy(llama) is llama
     monkeypatch.setattr(precision, "is_bfloat16_faster", lambda device: True)
     copied = decoding_copy(llama)
     assert copied is not llama
+    assert scoring_copy(llama) is not llama
     assert llama.dtype == torch.float32
     assert {p.dtype for p in copied.parameters()} == {torch.bfloat16}
     assert {b.dtype for b in copied.buffers()} == {torch.float32}

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fedtext.system.cores import even_batches, over_cores
-from fedtext.system.precision import decoding_copy
+from fedtext.system.precision import scoring_copy
 from fedtext.system.progress import progress
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def mean_log_likelihoods(
     rows = [tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in texts]
     read = sorted((number for number, row in enumerate(rows) if row), key=lambda number: -len(rows[number]))
     batches = even_batches(read, SIDE_BY_SIDE, 2)
-    prefix = _Prompt.read(decoding_copy(model), tokenizer, prompt)
+    prefix = _Prompt.read(scoring_copy(model), tokenizer, prompt)
 
     def score(batch: Sequence[int]) -> list[float]:
         with torch.inference_mode():
