@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fedtext.models.encoder import Encoder, load_encoder
+from fedtext.models.language_model import Tokenizer
 from fedtext.models.tagger import tokens_of
 from fedtext.params.training import CausalTraining
 from fedtext.training.sequence_tagger import NONE, UNREAD, SequenceTagger, first_pieces, train_sequence_tagger
@@ -61,6 +62,17 @@ def test_words_and_pieces_are_aligned_as_the_tokenizer_s_library_aligns_them(enc
     for row, (text, own) in enumerate(zip(TEXTS, firsts, strict=True)):
         theirs = encoder.model.tokenizer(words_of(text), is_split_into_words=True).word_ids() if text else []
         assert own.tolist() == [row * width + theirs.index(word) for word in range(len(words_of(text)))]
+
+
+def test_no_piece_of_a_byte_level_tokenizer_is_part_of_two_words() -> None:
+    """Of RoBERTa's kind: in "run(): it's" a piece of "():" would be part of three words."""
+    words = words_of("run(): it's 5%... see https://x.org/a_b!")
+    told = Tokenizer("smollm2").load()(" ".join(words), return_offsets_mapping=True, add_special_tokens=False)
+    firsts = first_pieces(words, np.asarray(told["offset_mapping"]))
+    text = " ".join(words)
+    begun = [text[slice(*told["offset_mapping"][first])].strip() for first in firsts]
+    assert all(piece and word.startswith(piece) for word, piece in zip(words, begun, strict=True))
+    assert (np.diff(firsts) > 0).all()
 
 
 def test_a_long_text_is_read_in_windows_and_no_word_is_left_out(encoder: Encoder) -> None:
