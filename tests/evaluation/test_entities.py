@@ -1,23 +1,31 @@
-"""Entities: who is where, strict F1 by hand and by nervaluate, and that better lessons find more."""
+"""Entities: who is where, strict F1 by hand and by nervaluate, and that better lessons find more, by either head."""
 
 from __future__ import annotations
 
 import json
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedtext.corpora.public import stdlib_records
 from fedtext.evaluation.entities import EntitySpan, compare_entities, entity_scores, entity_spans, token_codes
 from fedtext.evaluation.measures.downstream import ENTITIES_GIVEN, ENTITIES_RIGHT, ENTITIES_TRUE, ENTITY_F1
 from fedtext.evaluation.measures.known import measure
+from fedtext.models.encoder import Encoder, load_encoder
 from fedtext.models.rule_tagger import RuleTagger
-from fedtext.models.tagger import Entity
+from fedtext.models.tagger import Entity, tokens_of
+from fedtext.params.corpus import Corpus
+from fedtext.params.evaluation import Entities, EntityHead
+from tests.parameters import conf_base
 from tests.refusals import refuses
 
 KINDS = ("day", "place")
 DAY, PLACE = 0, 1
+FAST = {"epochs": 3.0, "batch_size": 8, "learning_rate": 5e-4}
 
 
 def test_tokens_of_an_entity_have_its_kind_and_the_first_begins_it() -> None:
@@ -104,14 +112,26 @@ def texts(count: int, seed: int, *, numbers: bool = True) -> list[str]:
     ]
 
 
+@cache
+def encoder() -> Encoder:
+    return load_encoder("offline", device="cpu")
+
+
+def scores(
+    lessons: list[str], held_out: list[str], head: EntityHead = "logistic", **more: Any
+) -> dict[str, np.ndarray]:
+    entities = conf_base(Entities, head=head, fine_tuning=FAST)
+    return entity_scores(lessons, held_out, RuleTagger(), encoder(), entities, **{"seed": 1, "label": "test"} | more)
+
+
 def test_better_lessons_find_more_and_none_find_nothing() -> None:
     held_out, tagger = texts(60, 1), RuleTagger()
     scored = {
-        "public_control": entity_scores(["nothing to be seen here"] * 20, held_out, tagger, 1.0),
-        "synthetic": entity_scores(texts(40, 2, numbers=False), held_out, tagger, 1.0),
-        "private": entity_scores(texts(40, 3), held_out, tagger, 1.0),
+        "public_control": scores(["nothing to be seen here"] * 20, held_out),
+        "synthetic": scores(texts(40, 2, numbers=False), held_out),
+        "private": scores(texts(40, 3), held_out),
     }
-    document = compare_entities(scored, tagger.kinds, np.arange(60))
+    document = compare_entities(scored, tagger.kinds, "logistic", np.arange(60))
     value = {name: one["entity_f1"] for name, one in document["conditions"].items()}
     assert value["public_control"] == 0.0
     assert value["private"] > 0.95 > value["synthetic"] > 0.5
@@ -120,5 +140,28 @@ def test_better_lessons_find_more_and_none_find_nothing() -> None:
     assert document["conditions"]["private"]["texts"] == 40
 
 
-def test_no_lessons_find_nothing() -> None:
-    assert entity_scores([], texts(3, 0), RuleTagger(), 1.0)[ENTITIES_GIVEN].sum() == 0
+@pytest.mark.parametrize("head", ["logistic", "fine_tuned"])
+def test_lessons_of_one_code_or_none_find_it_alone(head: EntityHead) -> None:
+    for lessons in ([], [""], ["nothing to be seen here"] * 3):
+        assert scores(lessons, texts(3, 0), head)[ENTITIES_GIVEN].sum() == 0
+    numbers = RuleTagger().kinds.index("number")
+    found = scores(["7", "2024"], ["some 12"], head)
+    assert found[ENTITIES_GIVEN].sum(axis=0)[numbers] == 2
+    assert found[ENTITIES_RIGHT].sum(axis=0)[numbers] == 1
+
+
+@cache
+def docstrings(kind: str) -> list[str]:
+    """Docstrings of the standard library, up to 14 tokens long, that have entities, and all of this kind."""
+    every = stdlib_records(conf_base(Corpus))["text"].tolist()
+    short = [text for text in every if len(tokens_of(text)) <= 14]
+    found = RuleTagger().entities(short)
+    return [text for text, own in zip(short, found, strict=True) if {one.kind for one in own} == {kind}]
+
+
+@pytest.mark.parametrize(("taught", "least", "most"), [("identifier", 0.3, 1.0), ("name", 0.0, 0.1)])
+def test_a_fine_tuned_head_learns_what_real_texts_hold_and_nothing_else(taught: str, least: float, most: float) -> None:
+    held_out, lessons = docstrings("identifier")[:40], docstrings(taught)[-48:]
+    assert not {*held_out} & {*lessons}
+    found = ENTITY_F1.ratio(scores(lessons, held_out, "fine_tuned")).estimate
+    assert least <= found <= most

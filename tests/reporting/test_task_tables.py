@@ -10,7 +10,12 @@ from fedtext.reporting.tables import task_tables
 
 def found(**values: float) -> dict[str, Any]:
     own = {"texts": 40, "low": 0.1, "high": 0.312, **values}
-    return {"judged": "synthetic", "kinds": ["place"], "conditions": {"public_control": own, "synthetic": own}}
+    return {
+        "judged": "synthetic",
+        "kinds": ["place"],
+        "head": "logistic",
+        "conditions": {"public_control": own, "synthetic": own},
+    }
 
 
 def test_questions_stand_with_their_interval_and_how_many_were_asked() -> None:
@@ -22,7 +27,7 @@ def test_questions_stand_with_their_interval_and_how_many_were_asked() -> None:
 
 def test_entities_stand_with_their_kinds() -> None:
     page = task_tables({"entities": found(entity_f1=0.5)})
-    assert "finds entities: place" in page
+    assert "a logistic regression on words and their neighbours that finds entities: place" in page
     assert page.count("50.0% (10.0 to 31.2)") == 2
 
 

@@ -1,13 +1,13 @@
 """Train an entity recogniser on one condition's texts and find the entities of held-out text.
 
-Neither text has annotations, so the entities that a public tagger finds count as true on both sides. The recogniser is
-a logistic regression on a token, its shape and its neighbours. It says whether the token begins an entity of some kind,
-continues one, or is outside (BIO tags).
+Neither text has annotations, so the entities that a public tagger finds count as true on both sides. The recogniser
+says whether a token begins an entity of some kind, continues one, or is outside (BIO tags). It is a logistic regression
+on the token, its shape and its neighbours, or an encoder that is fine-tuned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,12 +17,15 @@ from fedtext.evaluation.measures.downstream import ENTITIES_GIVEN, ENTITIES_RIGH
 from fedtext.evaluation.measures.measure import Scored
 from fedtext.evaluation.paired import evaluated_condition
 from fedtext.models.tagger import Entity, Tagger, tokens_of
-from fedtext.training.classifier import Constant, Logistic
+from fedtext.params.evaluation import Entities, EntityHead
+from fedtext.training.classifier import Logistic
+from fedtext.training.sequence_tagger import train_sequence_tagger
 
 if TYPE_CHECKING:
-    from fedtext.training.classifier import Classifier
+    from fedtext.models.encoder import Encoder
 
 Codes = Int[np.ndarray, " token"]
+Recogniser = Callable[[Sequence[str]], list[Codes]]  # of the tokens of each text
 OUTSIDE = 0  # kind k, from 0, begins with the code 1 + 2k and continues with 2 + 2k
 EDGE = ""  # takes the place of the token before the first and after the last
 Features = dict[str, str]
@@ -37,18 +40,36 @@ class EntitySpan(NamedTuple):
 
 
 def entity_scores(
-    texts: Sequence[str], held_out: Sequence[str], tagger: Tagger, penalty: float
+    texts: Sequence[str],
+    held_out: Sequence[str],
+    tagger: Tagger,
+    encoder: Encoder,
+    entities: Entities,
+    *,
+    seed: int,
+    label: str,
 ) -> dict[str, np.ndarray]:
     """Train on `texts` and count the entities found in `held_out`.
+
+    Args:
+        texts: A condition's texts.
+        held_out: Texts of other clients.
+        tagger: Gives the entities that count as true.
+        encoder: The encoder that is fine-tuned; the regression does not use it.
+        entities: The kind of recogniser, and how it is trained.
+        seed: Seed of a fine-tuning.
+        label: Name in progress bars.
 
     Returns:
         `entities_right`, `entities_true` and `entities_given` (found) of each held-out text and kind, and the number of
         training `texts`.
     """
     kinds = len(tagger.kinds)
-    learned = _learned(texts, _codes(texts, tagger), 1 + 2 * kinds, penalty)
+    codes = _codes(texts, tagger)
+    train = HEADS[entities.head] if len({code for own in codes for code in own.tolist()}) > 1 else _constant
+    recogniser = train(texts, codes, 1 + 2 * kinds, encoder, entities, seed=seed, label=label)
     true = [set(entity_spans(codes)) for codes in _codes(held_out, tagger)]
-    given = [set(entity_spans(_given(learned, text))) for text in held_out]
+    given = [set(entity_spans(codes)) for codes in recogniser(held_out)]
     right = [one & other for one, other in zip(true, given, strict=True)]
     counted = {ENTITIES_RIGHT: right, ENTITIES_TRUE: true, ENTITIES_GIVEN: given}
     scored = {name: _by_kind(found, kinds) for name, found in counted.items()}
@@ -84,21 +105,21 @@ def entity_spans(codes: Codes) -> list[EntitySpan]:
 
 
 def compare_entities(
-    scored: Mapping[str, Scored], kinds: Sequence[str], drawn: Int[np.ndarray, " text"]
+    scored: Mapping[str, Scored], kinds: Sequence[str], head: EntityHead, drawn: Int[np.ndarray, " text"]
 ) -> dict[str, Any]:
     """Return the entity document that a report reads; it holds aggregates only.
 
     All conditions are evaluated on the same held-out texts.
 
     Returns:
-        `conditions` (name -> `entity_f1`, `low`, `high`, number of training `texts`), `kinds` and `judged`.
+        `conditions` (name -> `entity_f1`, `low`, `high`, number of training `texts`), `kinds`, `head` and `judged`.
     """
     table = {}
     for name, one in scored.items():
         found = ENTITY_F1.ratio(one, drawn)
         ends = {"low": max(found.low, 0.0), "high": min(found.high, 1.0)}
         table[name] = {ENTITY_F1.name: found.estimate, **ends, "texts": int(one["texts"])}
-    return {"conditions": table, "kinds": list(kinds), "judged": evaluated_condition(scored)}
+    return {"conditions": table, "kinds": list(kinds), "head": head, "judged": evaluated_condition(scored)}
 
 
 def _codes(texts: Sequence[str], tagger: Tagger) -> list[Codes]:
@@ -106,20 +127,32 @@ def _codes(texts: Sequence[str], tagger: Tagger) -> list[Codes]:
     return [token_codes(text, entities, tagger.kinds) for text, entities in zip(texts, found, strict=True)]
 
 
-def _learned(texts: Sequence[str], codes: Sequence[Codes], classes: int, penalty: float) -> Classifier:
+def _constant(texts: Sequence[str], codes: Sequence[Codes], *_: Any, **__: Any) -> Recogniser:
+    """Give every token the only code there is, or none where there is no token."""
+    only = next((int(own[0]) for own in codes if own.size), OUTSIDE)
+    return lambda given: [np.full(len(tokens_of(text)), only) for text in given]
+
+
+def _regression(
+    texts: Sequence[str], codes: Sequence[Codes], classes: int, encoder: Encoder, entities: Entities, **_: Any
+) -> Recogniser:
+    """Train a logistic regression on the features of tokens."""
     from sklearn.feature_extraction import DictVectorizer
 
     rows = [row for text in texts for row in _features(text)]
-    known = np.concatenate(codes) if codes else np.zeros(0, dtype=np.int64)
-    if np.unique(known).size < 2:  # one class only: nothing to train
-        return Constant(int(known[0]) if known.size else OUTSIDE, classes)
     words = DictVectorizer().fit(rows)
-    return Logistic(words.transform, classes, penalty).fit(rows, known)
+    learned = Logistic(words.transform, classes, entities.penalty).fit(rows, np.concatenate(codes))
+    return lambda given: [learned.probabilities([*_features(text)]).argmax(axis=1) for text in given]
 
 
-def _given(learned: Classifier, text: str) -> Codes:
-    found: Codes = learned.probabilities(list(_features(text))).argmax(axis=1)  # type: ignore[arg-type]
-    return found
+def _fine_tuned(
+    texts: Sequence[str], codes: Sequence[Codes], classes: int, encoder: Encoder, entities: Entities, **more: Any
+) -> Recogniser:
+    """Fine-tune the encoder with a head on its tokens."""
+    return train_sequence_tagger(encoder, texts, codes, classes, entities.fine_tuning, **more).codes
+
+
+HEADS: dict[EntityHead, Callable[..., Recogniser]] = {"logistic": _regression, "fine_tuned": _fine_tuned}
 
 
 def _features(text: str) -> Iterator[Features]:

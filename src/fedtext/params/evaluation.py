@@ -79,18 +79,23 @@ class Questions(NonPrivateMeasure):
     answer_length: int = Field(ge=1)
 
 
+EntityHead = Literal["logistic", "fine_tuned"]
+
+
 class Entities(NonPrivateMeasure):
     """Entity recognition: the texts' entities (`models.tagger`) train a recogniser, evaluated on held-out text.
 
-    The recogniser is a logistic regression on words; `penalty` is C of scikit-learn's, the inverse of the L2 penalty's
-    weight.
+    The recogniser is a `logistic` regression on words, or an encoder (`models.classifier`) that is `fine_tuned` as
+    `fine_tuning` says. `penalty` is C of scikit-learn's regression, the inverse of the L2 penalty's weight.
     """
 
     group = "evaluation.entities"
     figures = "entities"
 
     measured: bool
+    head: EntityHead
     penalty: float = Field(gt=0)
+    fine_tuning: CausalTraining
 
 
 class UntunedControl(Parameters):

@@ -18,9 +18,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fedtext.params.evaluation import ClassifierTraining, Kind
-from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
-from fedtext.training.encoder_steps import train_steps
+from fedtext.training.encoder_steps import Rows, batches, fine_tune
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -170,6 +169,9 @@ class FineTuned:
     """A fine-tuned encoder and its head, which reads the first token or the sentence; its weights are its own."""
 
     def __init__(self, model: SentenceTransformer, head: nn.Linear, length: int, *, first_token: bool) -> None:
+        import torch
+
+        self.modules = torch.nn.ModuleList([model, head])
         self._model, self._head, self._length, self._first_token = model, head, length, first_token
 
     def logits(self, texts: Sequence[str]) -> Tensor:
@@ -191,8 +193,8 @@ class FineTuned:
 
         found = [np.zeros((0, self._head.out_features))]
         with torch.inference_mode():
-            for first in range(0, len(texts), PREDICTED_AT_ONCE):
-                rows = self.logits(texts[first : first + PREDICTED_AT_ONCE]).float()
+            for some in batches(texts, PREDICTED_AT_ONCE):
+                rows = self.logits(some).float()
                 found.append(rows.softmax(dim=1).cpu().numpy().astype(np.float64))
         return np.concatenate(found)
 
@@ -235,18 +237,14 @@ def fine_tuned(
     import torch
     from torch.nn.functional import cross_entropy
 
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(derived_seed(seed, "classifier") % 2**63)  # seeds the head and dropout
+    def build() -> FineTuned:
         first_token = training.head_reads == "first_token"
         width = int(encoder.model[0].get_embedding_dimension()) if first_token else encoder.dim
         head = torch.nn.Linear(width, classes).to(encoder.model.device)
-        model = FineTuned(copy.deepcopy(encoder.model).float().train(), head, training.length, first_token=first_token)
+        return FineTuned(copy.deepcopy(encoder.model).float(), head, training.length, first_token=first_token)
 
-        def loss(rows: Int[np.ndarray, " batch"]) -> Tensor:
-            logits = model.logits([texts[row] for row in rows])
-            return cross_entropy(logits.float(), torch.from_numpy(codes[rows]).to(logits.device))
+    def loss_of(model: FineTuned, rows: Rows) -> Tensor:
+        logits = model.logits([texts[row] for row in rows])
+        return cross_entropy(logits.float(), torch.from_numpy(codes[rows]).to(logits.device))
 
-        weights = [*model._model.parameters(), *head.parameters()]
-        train_steps(loss, weights, len(texts), training.fine_tuning, seed=seed, label=f"classifier, {label}")
-    model._model.eval()
-    return model
+    return fine_tune(build, loss_of, len(texts), training.fine_tuning, seed=seed, name="classifier", label=label)

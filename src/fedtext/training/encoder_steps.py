@@ -1,23 +1,74 @@
-"""Training steps of an encoder with a new head: AdamW, linear warm-up, cosine decay, gradients clipped to norm 1."""
+"""Fine-tuning of an encoder with a new head: AdamW, linear warm-up, cosine decay, gradients clipped to norm 1."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 from jaxtyping import Int
 
 from fedtext.params.training import CausalTraining
-from fedtext.seeding import stream
+from fedtext.seeding import derived_seed, stream
 from fedtext.system.errors import InputError
 from fedtext.system.progress import progress
 from fedtext.training.causal_lm import MAX_GRADIENT_NORM, peak_share
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
 
 Rows = Int[np.ndarray, " batch"]
+Item = TypeVar("Item")
+
+
+class WithHead(Protocol):
+    """An encoder's own copy and a new head, which are the `modules` that are trained."""
+
+    modules: nn.ModuleList
+
+
+Learner = TypeVar("Learner", bound=WithHead)
+
+
+def fine_tune(
+    build: Callable[[], Learner],
+    loss_of: Callable[[Learner, Rows], Tensor],
+    examples: int,
+    recipe: CausalTraining,
+    *,
+    seed: int,
+    name: str,
+    label: str,
+) -> Learner:
+    """Build a copy of an encoder with a new head, and train all of its weights.
+
+    Args:
+        build: Makes the copy and its head, whose first weights are drawn by the seed.
+        loss_of: Gives the mean loss of the training examples with these indices.
+        examples: Number of training examples.
+        recipe: Epochs, batch size and learning rate.
+        seed: Seed of head, dropout and shuffles.
+        name: What the model is, in the progress bar and in errors; head and dropout are seeded by it too.
+        label: What it learns from, in the progress bar and in errors.
+
+    Raises:
+        ValueError: the loss is not finite.
+    """
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(derived_seed(seed, name) % 2**63)
+        learner = build()
+        learner.modules.train()
+        weights = [*learner.modules.parameters()]
+        train_steps(lambda rows: loss_of(learner, rows), weights, examples, recipe, seed=seed, label=f"{name}, {label}")
+    learner.modules.eval()
+    return learner
+
+
+def batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    """Yield the items in their order, `size` at a time; the last batch may be smaller."""
+    return (items[first : first + size] for first in range(0, len(items), size))
 
 
 def train_steps(

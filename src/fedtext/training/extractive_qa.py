@@ -6,69 +6,56 @@ token's state scores that token as the answer's start and as its end. Of a pair 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Int
 
 from fedtext.corpora.exercises import Exercise
 from fedtext.params.evaluation import Questions
-from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
-from fedtext.training.encoder_steps import train_steps
+from fedtext.training.encoder_steps import Rows, batches, fine_tune
+from fedtext.training.token_head import READ_AT_ONCE, TokenHead
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
 
     from fedtext.models.encoder import Encoder
 
-READ_AT_ONCE = 32
 IGNORED = -100  # label of a training example whose answer was cut off
 
 
 class Pairs(NamedTuple):
     """Tokenised pairs of question and passage; `spans` are character offsets in the passage, None outside of it."""
 
-    features: dict[str, Tensor]
+    tokens: Any
     spans: list[list[tuple[int, int] | None]]
 
 
-class ExtractiveQA:
-    """A fine-tuned encoder with its span head; it has its own copy of the weights."""
+class ExtractiveQA(TokenHead):
+    """An encoder with a span head."""
 
     def __init__(self, encoder: Encoder, questions: Questions) -> None:
-        import torch
-
-        self.model = copy.deepcopy(encoder.model[0].auto_model).float()
-        self.head: nn.Linear = torch.nn.Linear(self.model.config.hidden_size, 2).to(encoder.model.device)
-        self._tokenizer, self._questions = encoder.model.tokenizer, questions
+        super().__init__(encoder, 2)
+        longest = getattr(self.model.config, "max_position_embeddings", None) or questions.length
+        self._length, self._answer_length = min(questions.length, longest), questions.answer_length
 
     def pairs(self, exercises: Sequence[Exercise]) -> Pairs:
         """Tokenise the exercises in one batch, padded to the longest."""
-        tokens: Any = self._tokenizer(
-            [one.question for one in exercises],
-            [one.passage for one in exercises],
-            truncation="longest_first",
-            max_length=self._length,
-            padding=True,
-            return_offsets_mapping=True,
-            return_tensors="pt",
-        )
-        offsets = tokens.pop("offset_mapping").tolist()
+        told = [one.question for one in exercises], [one.passage for one in exercises]
+        tokens = self.tokenised(*told, truncation="longest_first", max_length=self._length)
         spans = [
             [tuple(span) if part == 1 else None for part, span in zip(tokens.sequence_ids(row), own, strict=True)]
-            for row, own in enumerate(offsets)
+            for row, own in enumerate(tokens["offset_mapping"].tolist())
         ]
-        return Pairs({name: values.to(self.head.weight.device) for name, values in tokens.items()}, spans)
+        return Pairs(tokens, spans)
 
     def logits(self, pairs: Pairs) -> Tensor:
         """Compute start and end scores of each token, of shape (pair, token, 2); -10^4 outside the passage."""
         import torch
 
         inside = torch.tensor([[span is not None for span in own] for own in pairs.spans])
-        found: Tensor = self.head(self.model(**pairs.features).last_hidden_state)
+        found = self.scores(pairs.tokens)
         return found.masked_fill(~inside.to(found.device)[:, :, None], -1e4)
 
     def answers(self, exercises: Sequence[Exercise]) -> list[str]:
@@ -77,19 +64,13 @@ class ExtractiveQA:
 
         found = []
         with torch.inference_mode():
-            for first in range(0, len(exercises), READ_AT_ONCE):
-                read = exercises[first : first + READ_AT_ONCE]
+            for read in batches(exercises, READ_AT_ONCE):
                 pairs = self.pairs(read)
                 for one, spans, scores in zip(read, pairs.spans, self.logits(pairs).cpu().numpy(), strict=True):
-                    begin, end = likeliest(scores[:, 0], scores[:, 1], self._questions.answer_length)
+                    begin, end = likeliest(scores[:, 0], scores[:, 1], self._answer_length)
                     left, right = spans[begin] or (0, 0), spans[end] or (0, 0)
                     found.append(one.passage[left[0] : right[1]])
         return found
-
-    @property
-    def _length(self) -> int:
-        longest = getattr(self.model.config, "max_position_embeddings", None) or self._questions.length
-        return min(self._questions.length, longest)
 
 
 def train_extractive_qa(
@@ -107,24 +88,25 @@ def train_extractive_qa(
         raise InputError(
             f"{label}: no exercises to learn from; look at how the texts were written", code="no-exercises"
         )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(derived_seed(seed, "reader") % 2**63)  # seeds the head and dropout
-        reader = ExtractiveQA(encoder, questions)
-        reader.model.train()
 
-        def loss(rows: Int[np.ndarray, " batch"]) -> Tensor:
-            batch = [exercises[row] for row in rows]
-            pairs = reader.pairs(batch)
-            wanted = torch.tensor([_tokens_of(one, own) for one, own in zip(batch, pairs.spans, strict=True)])
-            logits = reader.logits(pairs)
-            if bool((wanted == IGNORED).all()):  # the mean over no label is NaN
-                return logits.sum() * 0.0
-            return cross_entropy(logits, wanted.to(logits.device), ignore_index=IGNORED)
+    def loss_of(reader: ExtractiveQA, rows: Rows) -> Tensor:
+        batch = [exercises[row] for row in rows]
+        pairs = reader.pairs(batch)
+        wanted = torch.tensor([_tokens_of(one, own) for one, own in zip(batch, pairs.spans, strict=True)])
+        logits = reader.logits(pairs)
+        if bool((wanted == IGNORED).all()):  # the mean over no label is NaN
+            return logits.sum() * 0.0
+        return cross_entropy(logits, wanted.to(logits.device), ignore_index=IGNORED)
 
-        weights = [*reader.model.parameters(), *reader.head.parameters()]
-        train_steps(loss, weights, len(exercises), questions.fine_tuning, seed=seed, label=f"reader, {label}")
-    reader.model.eval()
-    return reader
+    return fine_tune(
+        lambda: ExtractiveQA(encoder, questions),
+        loss_of,
+        len(exercises),
+        questions.fine_tuning,
+        seed=seed,
+        name="reader",
+        label=label,
+    )
 
 
 def likeliest(begins: np.ndarray, ends: np.ndarray, longest: int) -> tuple[int, int]:

@@ -35,7 +35,7 @@ VARIANTS: list[dict[str, Any]] = [
         "pe": {"form": "aug_pe", "lookahead": 4, "final": "accumulated"},
         "evaluation": {
             "questions": {"measured": True},
-            "entities": {"measured": True},
+            "entities": {"measured": True, "head": "fine_tuned"},
             "untuned": {"written": True},
             "measures": "fid mauve",
         },

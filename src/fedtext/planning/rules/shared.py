@@ -106,6 +106,14 @@ def _classified(given: Given) -> tuple[Work, ...]:
 
 
 def _tagged(given: Given) -> tuple[Work, ...]:
+    own, held_out = _evaluation(given), _held_out(given)
+    tagged = given.read(own.texts + held_out, model="tagger")
+    if own.entities.head == "logistic":
+        return (tagged,)
+    return (tagged, given.read(own.texts * own.entities.fine_tuning.epochs + held_out, model="classifier"))
+
+
+def _asked(given: Given) -> tuple[Work, ...]:
     return (given.read(_evaluation(given).texts + _held_out(given)),)
 
 
@@ -141,8 +149,8 @@ RULES: dict[str, Rule] = {
     "evaluation.guess_accuracy": _scored,
     "evaluation.classify": _classified,
     "evaluation.tag_": _tagged,
-    "evaluation.compare_entity_scores": _tagged,
-    "evaluation.ask_": _tagged,
+    "evaluation.compare_entity_scores": nothing,
+    "evaluation.ask_": _asked,
     "evaluation.measure_": nothing,
     "evaluation.measure_distances_and_mauve": _features,
 }
