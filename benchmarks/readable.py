@@ -5,8 +5,10 @@
 
 `write` lets the default generator write `--texts` texts a kind and recipe, and keeps the quarter that is kept for
 reading (`for_reading`). It shuffles them over kinds and recipes into `texts.jsonl` (`id`, `kind`, `text`), and says in
-`key.json` which is which. A reader adds `label` to each line: usable, near or no (docs/samples.md). `count` makes the
-tables; of several readers it is the mean, and the share of texts on which they agree.
+`key.json` which is which. What is there already is not written again; on a slow core a text takes a second.
+
+A reader adds `label` to each line: usable, near or no (docs/samples.md). `count` makes the tables; of several readers
+it is the mean, and the share of texts on which they agree.
 """
 
 from __future__ import annotations
@@ -81,6 +83,14 @@ def for_reading(kind: Kind, given: bool, temperature: float, count: int, seed: i
     return list(most_plausible(generator, written, plain, conf_base(ForReading, texts=count))["text"])
 
 
+def kept(place: Path, kind: Kind, given: bool, temperature: float, count: int, seed: int) -> list[str]:
+    """Return the texts of one kind and recipe from their file, which is written if it is not there."""
+    if not place.is_file():
+        place.write_text(json.dumps(for_reading(kind, given, temperature, count, seed), ensure_ascii=False))
+    texts: list[str] = json.loads(place.read_text())
+    return texts
+
+
 def write(temperatures: Sequence[float], count: int, out: Path) -> None:
     """Write what is read, and the key to it."""
     out.mkdir(parents=True, exist_ok=True)
@@ -88,7 +98,7 @@ def write(temperatures: Sequence[float], count: int, out: Path) -> None:
         {"kind": name, "recipe": recipe, "text": text}
         for name, kind in KINDS.items()
         for number, (recipe, given, temperature) in enumerate(recipes(temperatures))
-        for text in for_reading(kind, given, temperature, count, seed=number)
+        for text in kept(out / f"{name}, {recipe}.json", kind, given, temperature, count, seed=number)
     ]
     shuffled = pd.DataFrame(rows).sample(frac=1, random_state=0).reset_index(drop=True)
     shuffled["id"] = shuffled.index
