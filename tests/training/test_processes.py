@@ -18,7 +18,7 @@ import pandas as pd
 import psutil
 import pytest
 
-from fedtext.params.training import AdapterTraining
+from fedtext.params.training import WHOLE_SCHEDULE, AdapterTraining
 from fedtext.system.errors import InputError
 from fedtext.training import dpo
 from fedtext.training.lora import TrainedAdapter
@@ -43,7 +43,9 @@ def trained_together(base: InMemory, pairs: pd.DataFrame, params: AdapterTrainin
     from fedtext.training import lora
 
     lora.is_bfloat16_faster = lambda device: False  # type: ignore[assignment] # this process is the test's own
-    trained, history = dpo._trained(base, pairs, params, previous=None, seed=5, label="a test", end="\n", lead="")
+    trained, history = dpo._trained(
+        base, pairs, params, previous=None, schedule=WHOLE_SCHEDULE, seed=5, label="a test", end="\n", lead=""
+    )
     every: list[str] = [""] * distributed.get_world_size()
     distributed.all_gather_object(every, digest(trained))
     return trained, history, every
