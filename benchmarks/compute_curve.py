@@ -1,6 +1,6 @@
 """What one release buys with more computing: POPri's texts by the minutes of two cores that wrote them.
 
-    python benchmarks/compute_curve.py [--corpora docstrings bank] [--seeds 1] [--minutes 1 5 20 60]
+    python -m benchmarks.compute_curve [--corpora docstrings bank] [--seeds 1] [--minutes 1 5 20 60]
                                        [--texts 350] [--out build/compute_curve]
 
 One release may be computed on for ever at no further ε. From each seed's release the guided generator writes for the

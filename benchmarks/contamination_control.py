@@ -1,6 +1,6 @@
 """Check that the contamination tests detect a model that has read records, and not one that has not.
 
-    python benchmarks/contamination_control.py SNAPSHOT --cutoff 2012-01-01
+    python -m benchmarks.contamination_control SNAPSHOT --cutoff 2012-01-01
 
 SNAPSHOT is a directory. The on-device model is trained on sampled texts from before the cutoff, a copy for every number
 of epochs in --epochs; 0 leaves it as it ships.
@@ -14,18 +14,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pandas as pd
-from parameters import conf_base
 
-from fedtext.evaluation.next_token import PADDING, padded, token_rows
+from fedtext.evaluation.next_token import PADDING, padded, text_windows
 from fedtext.largefedbench.newer import OLDER
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.contamination import Contamination
 from fedtext.params.training import CausalTraining
 from fedtext.pipelines.contamination import nodes
 from fedtext.training.causal_lm import train_causal_lm
+from tests.parameters import conf_base
 
 ON_DEVICE = LanguageModel("bundled:on_device")
-LENGTH = 256  # tokens of a text that are trained on
+LENGTH = 256  # tokens of a window of a text
 
 
 def trained(texts: list[str], epochs: int, place: Path) -> LanguageModel:
@@ -34,7 +34,7 @@ def trained(texts: list[str], epochs: int, place: Path) -> LanguageModel:
         return ON_DEVICE
     model, tokenizer = ON_DEVICE.load()
     recipe = CausalTraining(epochs=float(epochs), batch_size=8, learning_rate=2e-3, warmup_share=0.05, weight_decay=0.0)
-    rows = padded(token_rows(tokenizer, texts, LENGTH))
+    rows = padded(text_windows(tokenizer, texts, LENGTH).rows)
     train_causal_lm(model, rows, recipe, seed=0, pad_token_id=PADDING, label=f"{epochs} epochs")
     model.save_pretrained(place / str(epochs))
     tokenizer.save_pretrained(place / str(epochs))

@@ -1,6 +1,6 @@
 """POPri on LargeFedBench's own text, from raw pages to the pages in docs/reports.
 
-    python benchmarks/corpus_reports.py abstracts|speeches [--raw ../shared/data] [--root build/reports] [--params ...]
+    python -m benchmarks.corpus_reports abstracts|speeches [--raw ../shared/data] [--root build/reports] [--params ...]
 
 Builds the snapshots, runs every job of the page by `kedro run` into a data root of its own (what is done already is not
 repeated), and writes docs/reports/<page>.md from the scorecards. What a person has written in that file from the line
@@ -153,7 +153,7 @@ def write_page(page: str, jobs: list[tuple[Job, list[str]]], builds: list[list[s
     path = ROOT / "docs" / "reports" / f"{page}.md"
     written = path.read_text("utf-8").partition(CONCLUSION)[2] if path.is_file() else "\n\n(to be written)\n"
     parts = [f"# POPri on the {page} of a LargeFedBench snapshot\n"]
-    parts += [f"`python benchmarks/corpus_reports.py {page}` wrote all of this but the conclusion. The snapshots:\n"]
+    parts += [f"`python -m benchmarks.corpus_reports {page}` wrote all of this but the conclusion. The snapshots:\n"]
     parts += ["```bash", *(" ".join(line).replace(str(root), "ROOT") for line in builds), "```\n"]
     parts += [
         "Intervals are 95%, over held-out clients; each job is one run, with noise from the operating system, so another "

@@ -1,6 +1,6 @@
 """Rounds of DP-FedAvg: clients side by side against a plain client loop and against `pfl`'s simulation.
 
-    python benchmarks/dp_fedavg.py [--clients 512] [--at-once 8 16] [--pfl SITE_PACKAGES]
+    python -m benchmarks.dp_fedavg [--clients 512] [--at-once 8 16] [--pfl SITE_PACKAGES]
 
 The bundled on-device model, docstrings as clients, one local epoch, batches of two. The loop is what one writes first:
 load the weights, run SGD on transformers' loss, clip, add, noise. `pfl` (pip install pfl, into a throw-away environment
@@ -28,11 +28,10 @@ os.environ.setdefault("FEDTEXT_PROGRESS", "0")
 
 import numpy as np
 import torch
-from parameters import conf_base
 
 from fedtext.corpora.public import stdlib_records
 from fedtext.corpora.records import sample_records
-from fedtext.evaluation.next_token import padded, token_rows
+from fedtext.evaluation.next_token import padded, text_windows
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import release_noisy_sum
@@ -46,6 +45,7 @@ from fedtext.privacy.noise import new_noise_key
 from fedtext.seeding import stream
 from fedtext.system.cores import keep_freed_memory
 from fedtext.training.federated_averaging import client_updates, flat_weights
+from tests.parameters import conf_base
 
 GOAL = 3.0
 SEED, CLIP_NORM, MULTIPLIER = 0, 0.1, 4.0
@@ -58,8 +58,8 @@ def rows_of_clients(clients: int) -> tuple[np.ndarray, np.ndarray]:
     records = stdlib_records(conf_base(Corpus))
     records = records.iloc[np.linspace(0, len(records) - 1, clients).astype(int)]
     samples = sample_records(records, LanguageModel("bundled:generator").tokenizer(), conf_base(Chunking))
-    rows = token_rows(LanguageModel("bundled:on_device").tokenizer(), samples["text"].tolist(), 64)
-    return padded(rows), np.unique(samples["client_id"], return_inverse=True)[1]
+    windows = text_windows(LanguageModel("bundled:on_device").tokenizer(), samples["text"].tolist(), 64)
+    return padded(windows.rows), np.unique(samples["client_id"], return_inverse=True)[1][windows.sample]
 
 
 def shuffled(client: np.ndarray) -> list[np.ndarray]:

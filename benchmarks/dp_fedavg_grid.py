@@ -1,6 +1,6 @@
 """Choose DP-FedAvg's learning rate, clip norm and rounds on PUBLIC text: third-party docstrings stand in as clients.
 
-    python benchmarks/dp_fedavg_grid.py [--stand-ins 200] [--clients 2377] [--epsilon 1]
+    python -m benchmarks.dp_fedavg_grid [--stand-ins 200] [--clients 2377] [--epsilon 1]
 
 The paper tunes "within the range [0.001, 0.1, 0.1] and the clipping threshold between [0.01, 0.1, 1.0]" (v1: "[0.01,
 0.06]" and "[0.01, 0.4]") on its evaluation set, which no epsilon covers. Here nothing private is read. The run asked
@@ -22,11 +22,10 @@ os.environ.setdefault("FEDTEXT_PROGRESS", "0")
 
 import numpy as np
 import torch
-from parameters import conf_base
 
 from fedtext.corpora.public import public_records
 from fedtext.corpora.records import sample_records
-from fedtext.evaluation.next_token import count_next_tokens, padded, token_rows
+from fedtext.evaluation.next_token import count_next_tokens, padded, text_windows
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus
 from fedtext.params.federated import LocalTraining
@@ -34,6 +33,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.clipping import clip_rows
 from fedtext.privacy.plan import planned_multiplier
 from fedtext.training.federated_averaging import client_updates, flat_weights, load_weights
+from tests.parameters import conf_base
 
 RESULT = Path("build/benchmarks/dp_fedavg_grid.json")
 Rows = list[list[int]]
@@ -43,8 +43,8 @@ def public_rows(clients: int, held_out: int) -> tuple[Rows, np.ndarray, Rows]:
     """Return token rows of the stand-in clients, the client of each, and rows of other public objects."""
     records = public_records(conf_base(Corpus), max_texts=clients + held_out)
     samples = sample_records(records, LanguageModel("bundled:generator").tokenizer(), conf_base(Chunking))
-    rows = token_rows(LanguageModel("bundled:on_device").tokenizer(), samples["text"].tolist(), 64)
-    number = np.unique(samples["client_id"], return_inverse=True)[1]
+    windows = text_windows(LanguageModel("bundled:on_device").tokenizer(), samples["text"].tolist(), 64)
+    rows, number = windows.rows, np.unique(samples["client_id"], return_inverse=True)[1][windows.sample]
     order = np.random.default_rng(0).permutation(number.max() + 1)[number]
     kept = np.flatnonzero(order < clients)
     return [rows[i] for i in kept], order[kept], [rows[i] for i in np.flatnonzero(order >= clients)]

@@ -1,6 +1,6 @@
 """Compare DP-SGD with Opacus' own loop: seconds a step on the same adapter, rows and clip norm, in turns.
 
-    python benchmarks/dp_sgd.py [--model bundled:generator] [--batch 32] [--tokens 64] [--steps 6]
+    python -m benchmarks.dp_sgd [--model bundled:generator] [--batch 32] [--tokens 64] [--steps 6]
 
 It uses the GPU where there is one; `--units-at-once 32` suits it. Ours does more: a unit's message depends on the unit
 alone to the bit, on an exact grid, with exact noise. Both sum the same clipped gradients, which is checked. Opacus is
@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from parameters import conf_base
 from torch.nn.functional import cross_entropy
 
 from fedtext.federation.mechanism import opened_ledger
@@ -33,6 +32,7 @@ from fedtext.privacy.noise import new_noise_key
 from fedtext.system.hardware import bfloat16_if_faster
 from fedtext.training.lora import adapted_model, adapter_weights
 from fedtext.training.unit_gradients import UnitGradients
+from tests.parameters import conf_base
 
 CLIP_NORM, NOISE = 1.0, 1e-5
 Timed = tuple[float, float]  # seconds of the clock, and of all cores together

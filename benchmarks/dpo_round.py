@@ -1,6 +1,6 @@
 """One round of preference optimisation: our path against TRL as it comes, on the same pairs with the same result.
 
-    python benchmarks/dpo_round.py [--models smollm2]
+    python -m benchmarks.dpo_round [--models smollm2]
 
 The prompt is about four times as long as a completion (POPri's Figure 5: three samples, then the fourth). TRL's
 defaults compute it in both rows of a pair, twice more for the reference in every step, once more for gradient
@@ -26,20 +26,19 @@ import pandas as pd
 
 os.environ.setdefault("FEDTEXT_PROGRESS", "0")
 
-from parameters import conf_base
-
 from fedtext.generation.prompt_forms import SampleList
 from fedtext.models.language_model import LanguageModel, bundled
-from fedtext.params.training import PreferenceTraining
+from fedtext.params.training import AdapterTraining
 from fedtext.system.hardware import compute_device, is_bfloat16_faster
 from fedtext.training.dpo import train_preferences
 from fedtext.training.lora import lora_config, without_deprecations
 from fedtext.training.preference_pairs import tokenised
+from tests.parameters import conf_base
 
 SAMPLE_TOKENS = 64
 GOAL = 0.6  # of TRL's time
 RESULT = Path("build/benchmarks/dpo_round.json")
-PARAMS = conf_base(PreferenceTraining, beta=0.1, learning_rate=5e-4, batch_size=24, lora={"rank": 4, "alpha": 8})
+PARAMS = conf_base(AdapterTraining, beta=0.1, learning_rate=5e-4, batch_size=24, lora={"rank": 4, "alpha": 8})
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ def make_pairs(count: int, tokenizer: Any) -> pd.DataFrame:
     return pd.DataFrame({"prompt": prompts, "chosen": [text() for _ in prompts], "rejected": [text() for _ in prompts]})
 
 
-def trl_round(base: Any, pairs: pd.DataFrame, params: PreferenceTraining, **changed: Any) -> list[float]:
+def trl_round(base: Any, pairs: pd.DataFrame, params: AdapterTraining, **changed: Any) -> list[float]:
     """Return the losses of TRL's own trainer on our tokens; `changed` are settings other than its defaults."""
     import torch
     from datasets import Dataset
@@ -116,7 +115,7 @@ def trl_round(base: Any, pairs: pd.DataFrame, params: PreferenceTraining, **chan
     return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
 
 
-def our_round(base: Any, pairs: pd.DataFrame, params: PreferenceTraining) -> list[float]:
+def our_round(base: Any, pairs: pd.DataFrame, params: AdapterTraining) -> list[float]:
     """Return the losses of fedtext's training."""
     _, history = train_preferences(base, pairs, params, seed=42)  # 42 is TRL's default
     return [entry["loss"] for entry in history]

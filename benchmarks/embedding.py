@@ -1,6 +1,6 @@
 """Embedding of sample texts: batches by tokens, one core a batch, against sentence-transformers' own `encode`.
 
-    python benchmarks/embedding.py [--texts 1000] [--repeats 3]
+    python -m benchmarks.embedding [--texts 1000] [--repeats 3]
 
 Chunks of 64 tokens of third-party docstrings. Both sides run the same encoder on the same texts, to the same vectors
 (checked), and take turns, so that both meet the same load; the median of each counts. `encode` sorts by characters,
@@ -20,13 +20,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from parameters import conf_base
 
 from fedtext.corpora.public import public_records
 from fedtext.corpora.records import sample_records
 from fedtext.models.encoder import load_encoder
 from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking, Corpus
+from tests.parameters import conf_base
 
 RESULT = Path("build/benchmarks/embedding.json")
 TOLERANCE = {False: 1e-4, True: 1e-2}  # largest difference of an entry, in float32 and in bfloat16

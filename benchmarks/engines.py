@@ -1,8 +1,8 @@
 """Measure the engines: one release's bytes and seconds in process, over two processes, and over two Ray workers.
 
-    python benchmarks/engines.py                                    # POPri's mean features of 4,000 clients
-    python benchmarks/engines.py --candidates 3000 --clients 2000   # a round of ballots
-    python benchmarks/engines.py --texts 2000                       # their embeddings by the encoder that ships
+    python -m benchmarks.engines                                    # POPri's mean features of 4,000 clients
+    python -m benchmarks.engines --candidates 3000 --clients 2000   # a round of ballots
+    python -m benchmarks.engines --texts 2000                       # their embeddings by the encoder that ships
 
 Samples are made up (6.6 a client, 384 numbers each). `killed` is Ray with one worker killed half-way. Engines run under
 the guard that a private node's workers have. Ray is left out where it is not installed.
@@ -22,10 +22,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import large_federation as federation
 import numpy as np
 import psutil
 
+from benchmarks import large_federation as federation
 from fedtext.models.encoder import load_encoder
 from fedtext.system.engine import Engine, InProcess, computing_on, over_processes, worker_processes
 from fedtext.system.ray_engine import is_installed, over_ray

@@ -1,4 +1,4 @@
-"""Entities of real text that each head finds: `python benchmarks/entities.py` prints F1 and CPU seconds.
+"""Entities of real text that each head finds: `python -m benchmarks.entities` prints F1 and CPU seconds.
 
 Docstrings of the standard library, up to 40 tokens long and an object a text; the rules tag them. Each seed draws other
 lessons and other held-out texts, the same for both heads. F1 of a kind is that of all seeds' entities together.
@@ -12,7 +12,6 @@ import time
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from parameters import conf_base
 
 from fedtext.corpora.public import stdlib_records
 from fedtext.evaluation.entities import HEADS, entity_scores
@@ -22,6 +21,7 @@ from fedtext.models.rule_tagger import RuleTagger
 from fedtext.models.tagger import tokens_of
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Entities, EntityHead
+from tests.parameters import conf_base
 
 LESSONS, HELD_OUT, LONGEST = 350, 300, 40
 KINDS = ("identifier", "number", "name")  # the others are rare

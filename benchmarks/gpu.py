@@ -1,6 +1,6 @@
 """What is new on a GPU, measured in ten minutes: Opacus against vmap, preferences at 8B, two GPUs, a round at 82M.
 
-    python benchmarks/gpu.py [--out build/benchmarks/gpu.json] [--only dp_sgd preferences two_gpus writing round]
+    python -m benchmarks.gpu [--out build/benchmarks/gpu.json] [--only dp_sgd preferences two_gpus writing round]
 
 Models have the shapes of SmolLM2, Llama-3-8B and DistilGPT2 and random weights: nothing is downloaded, and no time
 depends on what weights hold. Each part is a process of its own with a limit, so one that fails leaves the others. Times
@@ -24,9 +24,8 @@ os.environ.setdefault("FEDTEXT_PROGRESS", "0")
 
 import numpy as np
 import torch
-from dpo_round import make_pairs
-from parameters import conf_base
 
+from benchmarks.dpo_round import make_pairs
 from fedtext.models.architecture import Architecture, architecture_of
 from fedtext.models.language_model import Tokenizer
 from fedtext.models.source import SHIPPED
@@ -41,6 +40,7 @@ from fedtext.system.hardware import compute_device, is_bfloat16_faster
 from fedtext.training.dpo import train_preferences
 from fedtext.training.lora import adapter_weights, lora_config, without_deprecations
 from fedtext.training.unit_gradients import UnitGradients, suitable_method
+from tests.parameters import conf_base
 
 LLAMA, SMOLLM2 = "meta-llama/Meta-Llama-3-8B", "smollm2"
 TINY = "bundled:generator"
@@ -183,7 +183,7 @@ def writing(*, tiny: bool) -> dict[str, Any]:
 def large_round(*, tiny: bool) -> dict[str, Any]:
     """Run a round of DP-FedAvg at DistilGPT2's size, its training on the GPU."""
     clients = "1" if tiny else "64"
-    command = [sys.executable, str(Path(__file__).with_name("large_updates.py")), "--round", "--clients", clients]
+    command = [sys.executable, "-m", "benchmarks.large_updates", "--round", "--clients", clients]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -206,7 +206,7 @@ def main() -> None:
     found: dict[str, Any] = {"gpu": gpu, "gpus": torch.cuda.device_count(), "torch": torch.__version__}
     given.out.parent.mkdir(parents=True, exist_ok=True)
     for part in given.only:
-        command = [sys.executable, __file__, "--part", part, *(["--tiny"] if given.tiny else [])]
+        command = [sys.executable, "-m", "benchmarks.gpu", "--part", part, *(["--tiny"] if given.tiny else [])]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=LIMITS[part], check=False)
             said = done.stdout.splitlines()

@@ -1,7 +1,7 @@
 """Measure how a run grows: clients through messages and ballots, by one and two workers, and rounds in the graph.
 
-    python benchmarks/growth.py                     # 1,000 to 64,000 clients
-    python benchmarks/growth.py --graph             # 20 and 80 rounds: a run up to its first ledger
+    python -m benchmarks.growth                     # 1,000 to 64,000 clients
+    python -m benchmarks.growth --graph             # 20 and 80 rounds: a run up to its first ledger
 
 Samples are made up (6.6 a client, 384 numbers each). Processor seconds count this process and its workers, so they mean
 the same on a machine that others use; wall seconds do not. Figures of one size follow each other directly, so that
@@ -21,7 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from engines import measured, release_of
+from benchmarks.engines import measured, release_of
 
 SIZES = (1_000, 4_000, 16_000, 64_000)
 CANDIDATES = 1_000

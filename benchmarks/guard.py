@@ -1,6 +1,6 @@
 """What the guard costs a node that reads private data: its checks around a node that does nothing.
 
-    python benchmarks/guard.py [FILES]
+    python -m benchmarks.guard [FILES]
 
 The working folder is this project, the data root a new one with FILES files (10,000 by default) in a hundred folders.
 A run pays it once for each of its nodes that read or write private data.

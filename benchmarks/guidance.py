@@ -1,6 +1,6 @@
 """What choice, guidance by the release and preference training each add to POPri's texts, at equal processor time.
 
-    python benchmarks/guidance.py [--corpora docstrings bank] [--seeds 1 2] [--texts 200] [--out build/guidance]
+    python -m benchmarks.guidance [--corpora docstrings bank] [--seeds 1 2] [--texts 200] [--out build/guidance]
 
 A seed has one release, and prompts and texts of its own. From each release, `--texts` texts are chosen in every form:
 

@@ -1,6 +1,6 @@
 """What the main job's texts are worth, over seeds: the tables of README.md.
 
-    python benchmarks/headline.py [--seeds 1 2 3 4 5] [--trainings 3] [--params ...] [--out build/headline]
+    python -m benchmarks.headline [--seeds 1 2 3 4 5] [--trainings 3] [--params ...] [--out build/headline]
 
 Each seed is a whole `kedro run` into a data root of its own below `--out`, with noise, prompts and texts of its own. The
 on-device model is then trained `--trainings` times on each set of texts: `evaluation.seed` orders the texts and draws

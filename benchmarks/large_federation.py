@@ -1,6 +1,6 @@
 """Memory and time of every mechanism with as many clients as LargeFedBench's speeches have: 134,000.
 
-    python benchmarks/large_federation.py [--clients 134000]
+    python -m benchmarks.large_federation [--clients 134000]
 
 Each of the three releases that text generation depends on, whole (ballots, clipping, rounding to the grid, sum, exact
 noise, ledger), in a process of its own, with 6.6 samples a client and their embeddings in memory. The peak counts
@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from made_up import DIM, clients_of, unit_rows
-from parameters import conf_base
 
+from benchmarks.made_up import DIM, clients_of, unit_rows
 from fedtext.algorithms.pe import plan as pe
 from fedtext.algorithms.pe.histogram import noised_histogram
 from fedtext.algorithms.popri.plan import planned_query
@@ -36,6 +35,7 @@ from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import new_noise_key
+from tests.parameters import conf_base
 
 CLIENTS, SAMPLES_PER_CLIENT = 134_000, 6.6  # speeches; bioRxiv's samples a client (POPri, Table 4)
 PROMPTS, RESPONSES, POPULATION = 1800, 10, 1024  # POPri's candidates (App. B.1), PrE-Text's N_syn (App. C.3)
@@ -115,7 +115,7 @@ def main() -> None:
         return
     results = {}
     for name, (title, _) in MECHANISMS.items():
-        line = [sys.executable, __file__, "--clients", str(chosen.clients), "--one", name]
+        line = [sys.executable, "-m", "benchmarks.large_federation", "--clients", str(chosen.clients), "--one", name]
         results[name] = json.loads(subprocess.run(line, check=True, capture_output=True, text=True).stdout)
         row = results[name]
         print(

@@ -1,7 +1,7 @@
 """A round of DP-FedAvg at DistilGPT2's size, 82 million weights: a client's message, and all of a round.
 
-    python benchmarks/large_updates.py [--clients 4]                 # messages of random updates: clip, round, add
-    python benchmarks/large_updates.py --round --clients 8           # with local training, the noise, and the server
+    python -m benchmarks.large_updates [--clients 4]                 # messages of random updates: clip, round, add
+    python -m benchmarks.large_updates --round --clients 8           # with local training, the noise, and the server
 
 The model has DistilGPT2's shape and random weights: nothing is downloaded, and no time depends on what weights hold. A
 client has `--rows` rows of 64 tokens, in batches of two, as in the paper's setting. Processor seconds are given, for
@@ -22,7 +22,6 @@ from typing import Any
 os.environ.setdefault("FEDTEXT_PROGRESS", "0")
 
 import numpy as np
-from parameters import conf_base
 
 from fedtext.federation.charged_release import seconds_of_noise
 from fedtext.federation.mechanism import planned_sum
@@ -37,6 +36,7 @@ from fedtext.system.cores import keep_freed_memory
 from fedtext.system.engine import computing_on, over_processes
 from fedtext.system.hardware import compute_device
 from fedtext.training.federated_averaging import client_updates
+from tests.parameters import conf_base
 
 GOAL = 0.4  # processor seconds of a message
 DIM, CLIP_NORM, MULTIPLIER = 81_912_576, 0.1, 19.3

@@ -1,8 +1,8 @@
 """Measure a LargeFedBench build: memory, linearity, and documents a second against a plain implementation.
 
-    python benchmarks/largefedbench_build.py ratio                # the same pages both ways, interleaved, same chunks
-    python benchmarks/largefedbench_build.py scale --copies 158   # up to 134,000 speeches and 72,000 abstracts
-    python benchmarks/largefedbench_build.py million --engine ray # a million documents, over processes or over Ray
+    python -m benchmarks.largefedbench_build ratio                # the same pages both ways, interleaved, same chunks
+    python -m benchmarks.largefedbench_build scale --copies 158   # up to 134,000 speeches and 72,000 abstracts
+    python -m benchmarks.largefedbench_build million --engine ray # a million documents, over processes or over Ray
 
 Raw pages are the real ones (../shared, or --shared DIR), repeated with other dates and other words
 (`largefedbench_pages`). The plain implementation (`largefedbench_plain`) does less: it hashes no page, keeps no counts
@@ -27,16 +27,16 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from largefedbench_pages import make_raw
-from largefedbench_plain import plain_build
-from parameters import conf_base
 
+from benchmarks.largefedbench_pages import make_raw
+from benchmarks.largefedbench_plain import plain_build
 from fedtext.largefedbench.build import build_snapshot
 from fedtext.largefedbench.snapshot import MANIFEST, provenance, read_table
 from fedtext.largefedbench.tokens import ChunkTokenizer, load_tokenizer, words_of
 from fedtext.models.language_model import bundled
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.system.engine import Engine, InProcess, computing_on, over_processes
+from tests.parameters import conf_base
 
 COMPARED = ["client_id", "index", "text", "n_tokens"]
 
@@ -151,7 +151,16 @@ def scale(shared: Path, work: Path, copies: int, processes: int) -> dict[str, An
     for part in (copies // 4, copies // 2, copies):
         root = work / f"part{part}"
         raw = make_raw(shared, root / "raw", part, int(72_000 * part / 158))
-        command = [sys.executable, __file__, "one", "--work", str(root), "--processes", str(processes)]
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.largefedbench_build",
+            "one",
+            "--work",
+            str(root),
+            "--processes",
+            str(processes),
+        ]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         measured.append({"copies": part, **json.loads(done.stdout.splitlines()[-1])})
         print(json.dumps(measured[-1]), flush=True)

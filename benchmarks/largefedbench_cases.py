@@ -1,6 +1,6 @@
 """What LargeFedBench's builder makes of the small inputs that once failed, a row a case.
 
-    python benchmarks/largefedbench_cases.py                     # the table of docs/experiments/largefedbench_cases.md
+    python -m benchmarks.largefedbench_cases                     # the table of docs/experiments/largefedbench_cases.md
 
 The cases are those of ../shared/cases/largefedbench (or --shared DIR): raw folders of our own wording, and `make.sh`
 files for what cannot be stored.

@@ -1,6 +1,6 @@
 """Precision and recall of kept words, by country, on passages that were labelled by reading the raw pages.
 
-    python benchmarks/largefedbench_recall.py                    # the table of docs/largefedbench/precision.md
+    python -m benchmarks.largefedbench_recall                    # the table of docs/largefedbench/precision.md
 
 The pages are those of ../shared (or --shared DIR), the labels those of tests/largefedbench/labels.
 """
@@ -10,10 +10,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from label_scores import read_abstract_labels, read_labels, score, score_abstracts
-from parameters import conf_base
-
+from benchmarks.label_scores import read_abstract_labels, read_labels, score, score_abstracts
 from fedtext.params.largefedbench import LargeFedBench
+from tests.parameters import conf_base
 
 LABELS = Path(__file__).parents[1] / "tests" / "largefedbench" / "labels"
 COUNTRIES = {"us": "US", "uk": "UK", "ca": "Canada"}

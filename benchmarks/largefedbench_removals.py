@@ -1,7 +1,7 @@
 """What the cleaning takes out of the real Canadian and US files: the counts, and every removal, to be read by eye.
 
-    python benchmarks/largefedbench_removals.py                      # the counts of docs/experiments/largefedbench_counts.md
-    python benchmarks/largefedbench_removals.py --list removals.tsv  # source, rule and text of everything removed
+    python -m benchmarks.largefedbench_removals                      # the counts of docs/experiments/largefedbench_counts.md
+    python -m benchmarks.largefedbench_removals --list removals.tsv  # source, rule and text of everything removed
 
 The files are those of ../shared (or --shared DIR).
 """
@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-from parameters import conf_base
-
 from fedtext.largefedbench.cleaning.cleaner import clean_speech
 from fedtext.largefedbench.clients import clients_of
 from fedtext.largefedbench.counts import SourceCounts
@@ -23,6 +21,7 @@ from fedtext.largefedbench.tokens import load_tokenizer
 from fedtext.largefedbench.turns import SPEECH, SPOKEN, Turn
 from fedtext.models.language_model import bundled
 from fedtext.params.largefedbench import LargeFedBench
+from tests.parameters import conf_base
 
 
 def turns_of(raw: Path, source: str, named: str = "") -> list[Turn]:

@@ -1,6 +1,6 @@
 """Seconds and memory of the main job by stage, to see what to improve next.
 
-    python benchmarks/main_job.py [--params privacy.epsilon=4,...] [--data-root DIR]
+    python -m benchmarks.main_job [--params privacy.epsilon=4,...] [--data-root DIR]
 
 One whole `kedro run` into a fresh directory (or into DIR, which is kept); prints seconds and peak memory by kind of
 node, largest first, and writes build/benchmarks/main_job.json. A node's time runs from its line in the log to the next

@@ -1,6 +1,6 @@
 """A step of decoding with weights packed in float16, against the same step with float32 weights.
 
-    python benchmarks/packed.py [--source smollm2] [--rows 4 16 48 96 152 304]
+    python -m benchmarks.packed [--source smollm2] [--rows 4 16 48 96 152 304]
 
 One thread, as a batch has it (fedtext.system.cores). Both sides take turns on the same prompts; the median of each
 counts. Only for CPUs that pack: where bfloat16 pays, decoding has bfloat16 weights. Writes build/benchmarks/packed.json.

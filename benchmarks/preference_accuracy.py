@@ -1,7 +1,7 @@
 """Accuracy of DPPrefSyn's scorers on held-out pairs of people's choices, by epsilon, beside length and chance.
 
-    python benchmarks/preference_accuracy.py --corpus alpaca_eval
-    python benchmarks/preference_accuracy.py --corpus hh --forms single clustered --epsilons 1 inf
+    python -m benchmarks.preference_accuracy --corpus alpaca_eval
+    python -m benchmarks.preference_accuracy --corpus hh --forms single clustered --epsilons 1 inf
 
 Two corpora below FEDTEXT_SHARED: 2,303 pairs of Anthropic's harmlessness test set (it holds offensive text: nothing of
 it is printed or written) and 9,110 pairs of AlpacaEval's helpfulness answers. Each is the public data of the other: its
@@ -32,8 +32,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scorers import by_drawn_head, by_mixture, fitted
 
+from benchmarks.scorers import by_drawn_head, by_mixture, fitted
 from fedtext.algorithms.dpprefsyn.candidates import Candidates
 from fedtext.algorithms.dpprefsyn.plan import planned_ledger
 from fedtext.algorithms.dpprefsyn.releases import learned_scorer

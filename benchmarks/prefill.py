@@ -1,7 +1,7 @@
 """J responses of one prompt: the prompt computed once, against transformers' `generate(num_return_sequences=J)`.
 
-    python benchmarks/prefill.py                              # SmolLM2, the shipped generator and a 60M Llama, on a CPU
-    python benchmarks/prefill.py --device cuda --shape 8b     # random weights of Llama 3's 8B shape
+    python -m benchmarks.prefill                              # SmolLM2, the shipped generator and a 60M Llama, on a CPU
+    python -m benchmarks.prefill --device cuda --shape 8b     # random weights of Llama 3's 8B shape
 
 Prompts are three times as long as completions, as in POPri's few-shot form. Both sides draw at temperature 1 from the
 same weights in the same precision, bfloat16 where the hardware multiplies it faster, and write every completion to its

@@ -1,7 +1,7 @@
 """The noise multipliers that POPri's papers print, and their exact privacy cost: the two tables of docs/experiments/printed_noise.md.
 
-    python benchmarks/printed_noise.py              # of POPri's own releases
-    python benchmarks/printed_noise.py --dp-ftrl    # of the baseline DP-FTRL
+    python -m benchmarks.printed_noise              # of POPri's own releases
+    python -m benchmarks.printed_noise --dp-ftrl    # of the baseline DP-FTRL
 
 DP-FTRL's multipliers of v1's Table 3 are those of the accounting in DP-FTRL's released code for a tree that restarts
 every epoch of n / L rounds, with 20 EPOCHS, in each of which a client takes part once: one Gaussian whose squared

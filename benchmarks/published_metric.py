@@ -1,6 +1,6 @@
 """The effect of tokenising twice on POPri's next-token accuracy, on real text (docs/published_metric.md).
 
-    python benchmarks/published_metric.py [--train 800] [--held-out 300]
+    python -m benchmarks.published_metric [--train 800] [--held-out 300]
 
 For docstrings of the installed packages, and for paper abstracts where `$FEDTEXT_SHARED/data/abstracts` is (default
 ../shared): how many of the released code's labels are filler, how many pieces of real text its window of 64 tokens
@@ -15,7 +15,6 @@ import os
 from pathlib import Path
 
 import numpy as np
-from parameters import conf_base
 
 from fedtext.corpora.public import public_records
 from fedtext.evaluation.fine_tuning import fine_tune_and_count
@@ -24,6 +23,7 @@ from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
 from fedtext.params.training import TunedTraining
+from tests.parameters import conf_base
 
 ROOT = Path(__file__).parents[1]
 SHARED = Path(os.environ.get("FEDTEXT_SHARED", ROOT.parent / "shared"))

@@ -1,7 +1,7 @@
 """How texts for reading read: six kinds from one sentence, with and without openings, for a reader who knows neither.
 
-    python benchmarks/readable.py write [--temperatures 0.7 1.0] [--texts 200] [--out build/readable]
-    python benchmarks/readable.py count LABELS [LABELS ...] [--out build/readable]
+    python -m benchmarks.readable write [--temperatures 0.7 1.0] [--texts 200] [--out build/readable]
+    python -m benchmarks.readable count LABELS [LABELS ...] [--out build/readable]
 
 `write` lets the default generator write `--texts` texts a kind and recipe, and keeps the quarter that is kept for
 reading (`for_reading`). It shuffles them over kinds and recipes into `texts.jsonl` (`id`, `kind`, `text`), and says in

@@ -1,4 +1,4 @@
-"""What the readers of a text make of each script: `python benchmarks/reading_limits.py` prints two tables.
+"""What the readers of a text make of each script: `python -m benchmarks.reading_limits` prints two tables.
 
 The texts are Article 1 of the Universal Declaration of Human Rights, once for unknown tokens and repeated for lengths.
 The second table says what unknown tokens cost an embedding: how many English texts keep their nearest neighbour when a
@@ -8,13 +8,13 @@ share of their words is made unknown.
 from __future__ import annotations
 
 import numpy as np
-from parameters import conf_base
 
 from fedtext.corpora.public import stdlib_records
 from fedtext.embedding.similarity import nearest
 from fedtext.models.encoder import load_encoder
 from fedtext.models.language_model import Tokenizer
 from fedtext.params.corpus import Corpus
+from tests.parameters import conf_base
 
 LENGTH = 400  # tokens of SmolLM2 a sample
 SHARES = (0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.75)

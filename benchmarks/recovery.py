@@ -1,6 +1,6 @@
 """Recovery rate: how many preference pairs keep, after the noise of epsilon = 1, the order they had without it.
 
-    python benchmarks/recovery.py [--prompts 1800] [--responses 10] [--documents 5000] [--seeds 5] [--out build/benchmarks/recovery.json]
+    python -m benchmarks.recovery [--prompts 1800] [--responses 10] [--documents 5000] [--seeds 5] [--out build/benchmarks/recovery.json]
 
 POPri's Figure 6, right: of each prompt's chosen and rejected (rank 5) response, how often has the chosen one the higher
 score without noise and clip? Such a rate compares noised with un-noised scores, so on private text it would itself be
@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from parameters import conf_base
 
 from fedtext.corpora.public import public_records
 from fedtext.corpora.records import sample_records
@@ -40,6 +39,7 @@ from fedtext.voting.ballots import client_means, nearest_histogram_blocks
 from fedtext.voting.choice import choose_pairs
 from fedtext.voting.projection import project_scores
 from fedtext.voting.witness import random_features, witness_scores
+from tests.parameters import conf_base
 from tests.voting.oracles import summed_scores
 
 ROOT = Path(__file__).parents[1]

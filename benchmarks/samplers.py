@@ -1,7 +1,7 @@
 """Compare samplers of the generator: what the on-device model learns from their texts, and how the texts read.
 
     kedro run                                                   # the main job, whose samples are read
-    python benchmarks/samplers.py [--data-root data] [--seeds 3]
+    python -m benchmarks.samplers [--data-root data] [--seeds 3]
 
 For every sampler the untuned generator writes as in the control of that name, from the same prompts in every seed, and
 the on-device model is trained on as many texts of each. Accuracy is that on the job's held-out samples. Seeds vary
@@ -17,7 +17,6 @@ import time
 from pathlib import Path
 
 import pandas as pd
-from parameters import conf_base
 
 from fedtext.datasets.generators import NamedGeneratorDataset
 from fedtext.evaluation.fine_tuning import fine_tune_and_count
@@ -28,6 +27,7 @@ from fedtext.models.language_model import LanguageModel
 from fedtext.params.corpus import Chunking
 from fedtext.params.evaluation import Evaluation
 from fedtext.pipelines.evaluation.nodes.conditions import generate_untuned_texts
+from tests.parameters import conf_base
 
 RESULT = Path("build/benchmarks/samplers.json")
 SAMPLERS = {

@@ -1,6 +1,6 @@
 """Scoring of all candidates by all clients: the Gram form against one loop over clients, as the authors run it.
 
-    python benchmarks/scoring.py
+    python -m benchmarks.scoring
 
 Three questions, each answered within one run, because seconds on a shared machine mean little:
 
@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from made_up import DIM, unit_rows
 
+from benchmarks.made_up import DIM, unit_rows
 from fedtext.voting.ballots import client_means
 from tests.voting.oracles import summed_scores
 
@@ -118,7 +118,7 @@ def growth() -> dict[str, Any]:
 
 def peak_megabytes(clients: int, candidates: int) -> dict[str, float]:
     """Return the rise of the peak resident set in one call of `summed_scores`, in a process of its own."""
-    command = [sys.executable, __file__, "--peak", str(clients), str(candidates)]
+    command = [sys.executable, "-m", "benchmarks.scoring", "--peak", str(clients), str(candidates)]
     answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return {"clients": clients, "candidates": candidates, "megabytes": float(answer)}
 

@@ -1,6 +1,6 @@
 """Noise against signal, and what ε lets an attacker gain: the tables of docs/choosing_epsilon.md.
 
-    python benchmarks/signal_to_noise.py
+    python -m benchmarks.signal_to_noise
 
 All of it is computed from public values by the accountant; no text is read.
 """

@@ -1,7 +1,7 @@
 """The size and the shape of the source, a row a tree (docs/experiments/source_size.md).
 
     git worktree add /tmp/before 45b9687
-    python benchmarks/source_size.py /tmp/before .
+    python -m benchmarks.source_size /tmp/before .
 
 A file counts if it has five lines or more. A package is a folder of modules. An arrow leads from a package to one that
 it imports from, among those right below `fedtext`. A function's length is that of its whole definition.

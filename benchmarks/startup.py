@@ -1,6 +1,6 @@
 """Start-up: `kedro registry list` here against a bare Kedro project with the same plugins.
 
-    python benchmarks/startup.py
+    python -m benchmarks.startup
 
 Both take turns on the same machine; the medians of CPU seconds (user and system, of the process and its children) and
 of wall seconds are compared. CPU seconds are the measure: wall seconds on a shared machine say more about its

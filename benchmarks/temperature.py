@@ -1,6 +1,6 @@
 """What the generator's temperature does to POPri's texts: how they teach, and how they read.
 
-    python benchmarks/temperature.py [--corpora docstrings bank abstracts speeches] [--temperatures 0.7 1.0] [--seeds 1 2]
+    python -m benchmarks.temperature [--corpora docstrings bank abstracts speeches] [--temperatures 0.7 1.0] [--seeds 1 2]
                                      [--texts 200] [--pool 400] [--out build/temperature]
 
 The temperature is that of all that is written: the public texts from one sentence, and POPri's own. A seed

@@ -1,7 +1,7 @@
 """Private Evolution's vote: nearest-candidate histograms against faiss.
 
     pip install faiss-cpu    # for this comparison only; the project does not need it
-    python benchmarks/voting.py
+    python -m benchmarks.voting
 
 Seconds of `summed_histogram` (the nearest candidate of every sample, and a clipped histogram a client) against
 faiss' exact search (`IndexFlatIP`, as both papers' code uses it, inner product of unit vectors) with the same
@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-from made_up import DIM, clients_of, unit_rows
 
+from benchmarks.made_up import DIM, clients_of, unit_rows
 from fedtext.privacy.clipping import clip_factors
 from fedtext.voting import ballots
 

@@ -1,7 +1,7 @@
 """WASP's vote: similar and dissimilar top-Q ballots of many records, against a plain loop over the records.
 
-    python benchmarks/wasp.py
-    python benchmarks/wasp.py --records 1000 --candidates 20000
+    python -m benchmarks.wasp
+    python -m benchmarks.wasp --records 1000 --candidates 20000
 
 Seconds of the summed ballots (`voting.ballots`, before clip and noise) against a loop that
 computes one record's similarities, picks the Q nearest and furthest, and adds the votes. The loop is timed on a part of
@@ -19,8 +19,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-from made_up import DIM, unit_rows
 
+from benchmarks.made_up import DIM, unit_rows
 from fedtext.algorithms.wasp.judging import CELLS
 from fedtext.voting.ballots import top_q_blocks
 

@@ -1,6 +1,6 @@
 """How much of WASP's votes is left after the noise: real questions, real candidates, the real release mechanism.
 
-    python benchmarks/wasp_noise.py --questions ../shared/data/banking77/train.csv
+    python -m benchmarks.wasp_noise --questions ../shared/data/banking77/train.csv
 
 Ten intents of Banking77 (Casanueva et al., 2020) are the classes, and 100 or 1,000 of their questions the private
 records. The models of conf/base write 1,200 candidates without an example, as in WASP's first round; these are kept in
@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import yaml
-from parameters import conf_base
 from scipy.stats import rankdata
 
 from fedtext.algorithms.wasp import judging, plan
@@ -38,6 +37,7 @@ from fedtext.params.wasp import Wasp
 from fedtext.privacy.noise import new_noise_key
 from fedtext.seeding import stream
 from fedtext.voting.class_means import noised_class_means
+from tests.parameters import conf_base
 
 ROOT = Path(__file__).parents[1]
 INTENTS = (

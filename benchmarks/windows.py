@@ -1,6 +1,6 @@
 """What is lost where samples are cut to the on-device model's tokens, and what windows of several widths give.
 
-    python benchmarks/windows.py [--chunk-tokenizer smollm2] FILE [FILE ...]
+    python -m benchmarks.windows [--chunk-tokenizer smollm2] FILE [FILE ...]
 
 A file is CSV or Parquet with a column `text`; its first 500 samples of 64 tokens of the chunk tokenizer are read. A
 data root's `03_primary/private_test_sample.parquet` holds samples already: name it with --samples. The tables of

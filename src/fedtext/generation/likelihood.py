@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,13 +72,13 @@ class _Prompt:
         import torch
 
         longest = max(map(len, rows))
-        ids = torch.tensor([row + [0] * (longest - len(row)) for row in rows], device=self.model.device)
-        real = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows], device=self.model.device)
+
+        def padded(values: Iterable[list[int]]) -> Tensor:
+            return torch.tensor([row + [0] * (longest - len(row)) for row in values], device=self.model.device)
+
+        ids, real, first = padded(rows), padded([1] * len(row) for row in rows), padded(map(_first_places, rows))
         cache = copy.deepcopy(self.cache)
         cache.batch_repeat_interleave(len(rows))  # type: ignore[attr-defined]
-        first = torch.tensor(
-            [_first_places(row) + [0] * (longest - len(row)) for row in rows], device=self.model.device
-        )
         shown = torch.cat([real.new_ones(len(rows), self.length), real[:, :-1]], dim=1)
         logits = self.logits.expand(len(rows), -1, -1)
         if longest > 1:
@@ -89,8 +89,7 @@ class _Prompt:
 
 def _first_places(row: Sequence[int]) -> list[int]:
     """Mark with 1 where each token stands for the first time, and with 0 where it stood before."""
-    first = dict(zip(reversed(row), range(len(row) - 1, -1, -1), strict=True))
-    return [int(first[token] == place) for place, token in enumerate(row)]
+    return [int(row.index(token) == place) for place, token in enumerate(row)]
 
 
 def _means(logits: Tensor, ids: Tensor, counted: Tensor) -> list[float]:

@@ -28,7 +28,7 @@ NONE = -1  # a word that the tokenizer leaves out, as a mark without width
 UNREAD = 0  # its code
 
 
-class Windows(NamedTuple):
+class WordWindows(NamedTuple):
     """Tokenised texts; `firsts` are the places of each text's words, by their first pieces, in all windows' pieces."""
 
     tokens: Any
@@ -42,7 +42,7 @@ class SequenceTagger(TokenHead):
         super().__init__(encoder, outputs)
         self._limit = encoder.limit
 
-    def windows(self, texts: Sequence[str]) -> Windows:
+    def windows(self, texts: Sequence[str]) -> WordWindows:
         """Tokenise the texts in one batch, a long one in several rows."""
         words = [[text[start:end] for start, end in tokens_of(text)] for text in texts]
         tokens = self.tokenised(
@@ -54,7 +54,7 @@ class SequenceTagger(TokenHead):
         for number, own in enumerate(words):
             places = np.flatnonzero(real & (texts_of_rows == number)[:, None])
             firsts.append(np.append(places, NONE)[first_pieces(own, spans.reshape(-1, 2)[places])])  # NONE is the last
-        return Windows(tokens, firsts)
+        return WordWindows(tokens, firsts)
 
     def codes(self, texts: Sequence[str]) -> list[Codes]:
         """Return the likeliest code of each word of every text."""
