@@ -77,17 +77,12 @@ def _log_likelihoods(
     generator: TrainableGenerator, texts: pd.DataFrame, sampler: Sampler
 ) -> Float[np.ndarray, " text"]:
     """Return the mean log-likelihood of each text behind its prompt and its opening; NaN where nothing is behind it."""
-    form, found = prompt_form(sampler), np.full(len(texts), np.nan)
-    prompts = [
-        (form.request([], topic=topic), opening)
-        for topic, opening in zip(nullable(texts["topic"]), texts["opening"], strict=True)
-    ]
-    for request, opening in dict.fromkeys(prompts):
-        rows = [row for row, prompt in enumerate(prompts) if prompt == (request, opening)]
-        before = generator.completion_prompts([request], form.framing)[0] + opening
-        rest = [text.removeprefix(opening) for text in texts["text"].iloc[rows]]
-        found[rows] = mean_log_likelihoods(generator, before, rest, label="plausibility")
-    return found
+    form, openings = prompt_form(sampler), texts["opening"].tolist()
+    requests = [form.request([], topic=topic) for topic in nullable(texts["topic"])]
+    begun = generator.completion_prompts(requests, form.framing)
+    prompts = [before + opening for before, opening in zip(begun, openings, strict=True)]
+    rest = [text.removeprefix(opening) for text, opening in zip(texts["text"], openings, strict=True)]
+    return mean_log_likelihoods(generator, prompts, rest, label="plausibility")
 
 
 def _standardised(values: Float[np.ndarray, " text"]) -> Float[np.ndarray, " text"]:

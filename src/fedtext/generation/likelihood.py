@@ -1,9 +1,10 @@
-"""Log-likelihoods of texts that continue a prompt, under a model whose weights are on this machine."""
+"""Log-likelihoods of texts that continue prompts, under a model whose weights are on this machine."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,30 +24,40 @@ SIDE_BY_SIDE = 32  # texts of a batch
 
 
 def mean_log_likelihoods(
-    generator: TrainableGenerator, prompt: str, texts: Sequence[str], *, label: str = "likelihoods"
+    generator: TrainableGenerator, prompts: Sequence[str], texts: Sequence[str], *, label: str = "likelihoods"
 ) -> Float[np.ndarray, " text"]:
-    """Return each text's mean log-likelihood behind the prompt, in nats a token; NaN for an empty text.
+    """Return each text's mean log-likelihood behind its own prompt, in nats a token; NaN for an empty text.
 
     The mean is over tokens where they stand first. A token that stood in the text before is easily guessed, and a loop
     would be the likeliest text of all.
 
-    A text is tokenised apart from the prompt, as a generator continues it token by token. The prompt is read once.
+    A text is tokenised apart from its prompt, as a generator continues it token by token. Texts behind equal prompts
+    are scored together, and their prompt is read once.
+
+    Args:
+        generator: The model, with its weights.
+        prompts: As many as texts.
+        texts: What is scored.
+        label: Of the progress bar.
     """
-    import torch
-
     model, tokenizer = generator.load()
+    reader = scoring_copy(model)
     rows = [tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in texts]
-    read = sorted((number for number, row in enumerate(rows) if row), key=lambda number: -len(rows[number]))
-    batches = even_batches(read, SIDE_BY_SIDE, 2)
-    prefix = _Prompt.read(scoring_copy(model), tokenizer, prompt)
+    behind: dict[str, list[int]] = {}
+    for number in sorted(range(len(rows)), key=lambda number: -len(rows[number])):
+        if rows[number]:
+            behind.setdefault(prompts[number], []).append(number)
+    batches = {prompt: even_batches(numbers, SIDE_BY_SIDE, 2) for prompt, numbers in behind.items()}
 
-    def score(batch: Sequence[int]) -> list[float]:
-        with torch.inference_mode():
-            return prefix.mean_log_likelihoods([rows[number] for number in batch])
+    def scored() -> Iterator[tuple[Sequence[int], list[float]]]:
+        for prompt, own in batches.items():
+            prefix = _Prompt.read(reader, tokenizer, prompt)
+            work = partial(prefix.scores, rows)
+            yield from zip(own, over_cores(work, own, len(own), model.device), strict=True)
 
     scores = np.full(len(rows), np.nan)
-    scored = over_cores(score, batches, len(batches), model.device)
-    for batch, found in zip(batches, progress(scored, label, unit="batch", total=len(batches)), strict=True):
+    total = sum(map(len, batches.values()))
+    for batch, found in progress(scored(), label, unit="batch", total=total):
         scores[list(batch)] = found
     return scores
 
@@ -66,6 +77,13 @@ class _Prompt:
         with torch.inference_mode():
             output = model(input_ids=ids, use_cache=True, logits_to_keep=1)
         return cls(model, ids.shape[1], output.past_key_values, output.logits)
+
+    def scores(self, rows: Sequence[list[int]], batch: Sequence[int]) -> list[float]:
+        """Return `mean_log_likelihoods` of the rows of a batch."""
+        import torch
+
+        with torch.inference_mode():
+            return self.mean_log_likelihoods([rows[number] for number in batch])
 
     def mean_log_likelihoods(self, rows: Sequence[list[int]]) -> list[float]:
         """Return the mean log-likelihood behind the prompt of each row's token ids, where they stand first."""
