@@ -6,7 +6,7 @@
 One release may be computed on for ever at no further ε. From each seed's release the guided generator writes for the
 most minutes, and so does the unguided one. The texts of fewer minutes are the first of them. `--texts` texts are chosen
 from each pool by the release, and the on-device model is trained on them and on as many private samples. Minutes are of
-two cores, as twice the processor seconds. What is there already is not computed again. The picture is of the means.
+two cores, as twice the processor seconds. What is there already is not computed again. `curve.svg` is of the means.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
-import plotly.graph_objects as go
 from kedro.framework.session import KedroSession
 from kedro.framework.startup import bootstrap_project
 
@@ -102,16 +102,20 @@ def table(found: Found, minutes: Sequence[float]) -> Iterator[str]:
 _FACTS = ("pool", "top_1", "nats")
 
 
-def picture(found: Found, minutes: Sequence[float]) -> go.Figure:
-    """Return accuracy over minutes, a line a form and corpus."""
-    figure = go.Figure()
-    for corpus, seeds in found.items():
-        for form in FORMS:
+def picture(found: Found, minutes: Sequence[float], place: Path) -> None:
+    """Draw accuracy over minutes, a panel a corpus and a line a form, with private samples as a level."""
+    figure, panels = plt.subplots(1, len(found), figsize=(6.0 * len(found), 3.4), squeeze=False, layout="constrained")
+    for panel, (corpus, seeds) in zip(panels[0], found.items(), strict=True):
+        for form, mark in zip(FORMS, "so", strict=True):
             mean = [float(np.mean([seed[f"{form}, {time:g}"]["top_1"] for seed in seeds])) for time in minutes]
-            figure.add_scatter(x=list(minutes), y=mean, name=f"{corpus}: {form}", mode="lines+markers")
-    figure.update_xaxes(type="log", title="minutes of two cores", tickvals=list(minutes))
-    figure.update_yaxes(title="right guesses of the on-device model, %")
-    return figure
+            panel.plot(minutes, mean, marker=mark, label=form)
+        panel.axhline(float(np.mean([seed[PRIVATE]["top_1"] for seed in seeds])), color="black", linestyle=":")
+        panel.set(title=corpus, xscale="log", xlabel="minutes of two cores", ylabel="right guesses, %")
+        panel.set_xticks(minutes, [f"{time:g}" for time in minutes], minor=False)
+        panel.minorticks_off()
+        panel.legend(title=f"dotted: {PRIVATE}")
+    figure.savefig(place)
+    plt.close(figure)
 
 
 def main() -> None:
@@ -133,7 +137,7 @@ def main() -> None:
                 kept.write_text(json.dumps(measured(parameters, chosen.texts, chosen.minutes), indent=1))
             found[corpus].append(json.loads(kept.read_text()))
             print("\n".join(table(found, chosen.minutes)), flush=True)
-    picture(found, chosen.minutes).write_json(out / "curve.json")
+    picture(found, chosen.minutes, out / "curve.svg")
 
 
 if __name__ == "__main__":

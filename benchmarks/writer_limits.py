@@ -11,7 +11,7 @@ From one release, `--texts` texts are chosen out of pools of `--pool` texts (twi
   guided by what the release has beyond its own texts;
 - guided, and tuned on the chosen: both pools together, beside "guided, twice as many";
 - tuned on private text: the generator after one epoch on `--private` private samples, unguided. It protects nobody and
-  is a bound. Corpora are declared public here.
+  is a yardstick. Corpora are declared public here.
 
 The on-device model is trained `--trainings` times on each set, and on as many private samples. "Writer" is the
 cross-entropy of 150 private samples behind the job's own prompts, in nats a token. What is there already is not
@@ -50,7 +50,7 @@ TRAINING = CausalTraining(epochs=1.0, batch_size=8, learning_rate=3e-4, warmup_s
 SHOWN, HELD_OUT, PROBES, UNGUIDED = 24, 150, 6, 300
 PRIVATE, PUBLIC = "private samples", "public"
 GUIDED, TWICE = "guided", "guided, twice as many"
-CHOSEN, BOTH, BOUND = "tuned on the chosen", "guided, and tuned on the chosen", "tuned on private text"
+CHOSEN, BOTH, YARDSTICK = "tuned on the chosen", "guided, and tuned on the chosen", "tuned on private text"
 Facts = dict[str, float]
 
 
@@ -139,7 +139,7 @@ def measured(parameters: dict[str, Any], texts: int, pool: int, private: int, tr
     chosen = job.tuned(CHOSEN, job.chosen(guided))
     own = job.pool(f"{CHOSEN}, unguided", chosen, None, UNGUIDED)
     again = job.pool(CHOSEN, chosen, job.words_beyond(own), pool)
-    bound = job.tuned(BOUND, spread_samples(others, private)["text"].tolist())
+    learned = job.tuned(YARDSTICK, spread_samples(others, private)["text"].tolist())
     missing = max(pool - len(job.public), 8)
     pools = {
         PUBLIC: job.of_public(job.pool(PUBLIC, base, None, missing), pool),
@@ -147,7 +147,7 @@ def measured(parameters: dict[str, Any], texts: int, pool: int, private: int, tr
         TWICE: guided + job.pool("guided, more", base, guide, pool),
         CHOSEN: again,
         BOTH: guided + again,
-        BOUND: job.pool(BOUND, bound, None, pool),
+        YARDSTICK: job.pool(YARDSTICK, learned, None, pool),
     }
     sets = {form: job.chosen(written) for form, written in pools.items()}
     sets[PRIVATE] = spread_samples(samples, texts)["text"].tolist()
@@ -158,7 +158,8 @@ def measured(parameters: dict[str, Any], texts: int, pool: int, private: int, tr
         for form, (counts, _) in counted.items():
             found[form].append(counts.summary())
     writers = {
-        form: job.cross_entropy(writer, held_out) for form, writer in ((GUIDED, base), (CHOSEN, chosen), (BOUND, bound))
+        form: job.cross_entropy(writer, held_out)
+        for form, writer in ((GUIDED, base), (CHOSEN, chosen), (YARDSTICK, learned))
     }
     return {
         form: {
