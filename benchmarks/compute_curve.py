@@ -6,7 +6,8 @@
 One release may be computed on for ever at no further ε. From each seed's release the guided generator writes for the
 most minutes, and so does the unguided one. The texts of fewer minutes are the first of them. `--texts` texts are chosen
 from each pool by the release, and the on-device model is trained on them and on as many private samples. Minutes are of
-two cores, as twice the processor seconds. What is there already is not computed again. `curve.svg` is of the means.
+two cores, as twice the processor seconds. What is there already is not computed again. `curve.svg` is of the
+means of cross-entropy, which has less luck in it than accuracy.
 """
 
 from __future__ import annotations
@@ -103,17 +104,18 @@ _FACTS = ("pool", "top_1", "nats")
 
 
 def picture(found: Found, minutes: Sequence[float], place: Path) -> None:
-    """Draw accuracy over minutes, a panel a corpus and a line a form, with private samples as a level."""
-    figure, panels = plt.subplots(1, len(found), figsize=(6.0 * len(found), 3.4), squeeze=False, layout="constrained")
+    """Draw cross-entropy over minutes, a panel a corpus and a line a form, with private samples as a level."""
+    figure, panels = plt.subplots(1, len(found), figsize=(6.0 * len(found), 3.0), squeeze=False, layout="constrained")
     for panel, (corpus, seeds) in zip(panels[0], found.items(), strict=True):
         for form, mark in zip(FORMS, "so", strict=True):
-            mean = [float(np.mean([seed[f"{form}, {time:g}"]["top_1"] for seed in seeds])) for time in minutes]
+            mean = [float(np.mean([seed[f"{form}, {time:g}"]["nats"] for seed in seeds])) for time in minutes]
             panel.plot(minutes, mean, marker=mark, label=form)
-        panel.axhline(float(np.mean([seed[PRIVATE]["top_1"] for seed in seeds])), color="black", linestyle=":")
-        panel.set(title=corpus, xscale="log", xlabel="minutes of two cores", ylabel="right guesses, %")
-        panel.set_xticks(minutes, [f"{time:g}" for time in minutes], minor=False)
+        level = float(np.mean([seed[PRIVATE]["nats"] for seed in seeds]))
+        panel.axhline(level, color="black", linestyle=":", label=PRIVATE)
+        panel.set(title=corpus, xscale="log", xlabel="minutes of two cores", ylabel="cross-entropy, nats a token")
+        panel.set_xticks(minutes, [f"{time:g}" for time in minutes])
         panel.minorticks_off()
-        panel.legend(title=f"dotted: {PRIVATE}")
+        panel.legend()
     figure.savefig(place)
     plt.close(figure)
 
