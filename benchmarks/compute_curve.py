@@ -13,18 +13,16 @@ means of cross-entropy, which has less luck in it than accuracy.
 from __future__ import annotations
 
 import argparse
-import json
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
-import numpy as np
 from kedro.framework.session import KedroSession
 from kedro.framework.startup import bootstrap_project
 
-from benchmarks.guidance import CORPORA, ROOT, Job, Pool, released, run_parameters
+from benchmarks.guidance import CORPORA, ROOT, Facts, Job, Pool, means, of_seeds
 from fedtext.corpora.records import spread_samples
 from fedtext.evaluation.fine_tuning import fine_tune_and_count
 
@@ -51,10 +49,7 @@ def first(pool: Pool, seconds: float) -> Pool:
     return Pool(pool.table[:size], pool.embeddings[:size], min(seconds, pool.seconds))
 
 
-Facts = dict[str, float]
-
-
-def measured(parameters: dict[str, Any], texts: int, minutes: Sequence[float]) -> dict[str, Facts]:
+def measured(parameters: dict[str, Any], texts: int, minutes: Sequence[float]) -> Facts:
     """Return pool size, accuracy and cross-entropy of each form and time, as `form, minutes`."""
     with KedroSession.create(runtime_params=parameters) as session:
         catalog = session.load_context().catalog
@@ -77,7 +72,7 @@ def measured(parameters: dict[str, Any], texts: int, minutes: Sequence[float]) -
     }
 
 
-Found = dict[str, list[dict[str, Facts]]]
+Found = dict[str, list[Facts]]
 
 
 def table(found: Found, minutes: Sequence[float]) -> Iterator[str]:
@@ -85,33 +80,26 @@ def table(found: Found, minutes: Sequence[float]) -> Iterator[str]:
     yield "| corpus | texts | minutes | pool | nats a token | accuracy, % | of what is left, % |"
     yield "|---|---|---|---|---|---|---|"
     for corpus, seeds in found.items():
-        bar = np.mean([seed[PRIVATE]["top_1"] for seed in seeds])
+        mean_of = means(seeds)
+        bar = mean_of[PRIVATE]["top_1"]
         for time in minutes:
-            means = {
-                form: {fact: float(np.mean([seed[f"{form}, {time:g}"][fact] for seed in seeds])) for fact in _FACTS}
-                for form in FORMS
-            }
-            control = means[FORMS[0]]["top_1"]
-            for form, mean in means.items():
+            control = mean_of[f"{FORMS[0]}, {time:g}"]["top_1"]
+            for form in FORMS:
+                mean = mean_of[f"{form}, {time:g}"]
                 share = f"{100 * (mean['top_1'] - control) / (bar - control):.0f}" if form != FORMS[0] else ""
                 cells = f"{mean['pool']:,.0f} | {mean['nats']:.2f} | {mean['top_1']:.1f} | {share}"
                 yield f"| {corpus} | {form} | {time:g} | {cells} |"
-        nats = np.mean([seed[PRIVATE]["nats"] for seed in seeds])
-        yield f"| {corpus} | {PRIVATE} | | | {nats:.2f} | {bar:.1f} | |"
-
-
-_FACTS = ("pool", "top_1", "nats")
+        yield f"| {corpus} | {PRIVATE} | | | {mean_of[PRIVATE]['nats']:.2f} | {bar:.1f} | |"
 
 
 def picture(found: Found, minutes: Sequence[float], place: Path) -> None:
     """Draw cross-entropy over minutes, a panel a corpus and a line a form, with private samples as a level."""
     figure, panels = plt.subplots(1, len(found), figsize=(6.0 * len(found), 3.0), squeeze=False, layout="constrained")
     for panel, (corpus, seeds) in zip(panels[0], found.items(), strict=True):
+        mean_of = means(seeds)
         for form, mark in zip(FORMS, "so", strict=True):
-            mean = [float(np.mean([seed[f"{form}, {time:g}"]["nats"] for seed in seeds])) for time in minutes]
-            panel.plot(minutes, mean, marker=mark, label=form)
-        level = float(np.mean([seed[PRIVATE]["nats"] for seed in seeds]))
-        panel.axhline(level, color="black", linestyle=":", label=PRIVATE)
+            panel.plot(minutes, [mean_of[f"{form}, {time:g}"]["nats"] for time in minutes], marker=mark, label=form)
+        panel.axhline(mean_of[PRIVATE]["nats"], color="black", linestyle=":", label=PRIVATE)
         panel.set(title=corpus, xscale="log", xlabel="minutes of two cores", ylabel="cross-entropy, nats a token")
         panel.set_xticks(minutes, [f"{time:g}" for time in minutes])
         panel.minorticks_off()
@@ -129,17 +117,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "build/compute_curve")
     chosen = parser.parse_args()
     bootstrap_project(ROOT)
-    out, found = chosen.out.resolve(), defaultdict(list)
-    for seed in chosen.seeds:
-        for corpus in chosen.corpora:
-            parameters = run_parameters(corpus, seed, out)
-            kept = Path(parameters["data_root"]) / "curve.json"
-            if not kept.is_file():
-                released(parameters, None)
-                kept.write_text(json.dumps(measured(parameters, chosen.texts, chosen.minutes), indent=1))
-            found[corpus].append(json.loads(kept.read_text()))
-            print("\n".join(table(found, chosen.minutes)), flush=True)
-    picture(found, chosen.minutes, out / "curve.svg")
+    found: Found = {}
+    for found in of_seeds(chosen, "curve.json", partial(measured, texts=chosen.texts, minutes=chosen.minutes)):
+        print("\n".join(table(found, chosen.minutes)), flush=True)
+    picture(found, chosen.minutes, chosen.out.resolve() / "curve.svg")
 
 
 if __name__ == "__main__":

@@ -24,8 +24,10 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -157,11 +159,23 @@ class Job:
         """
         untrained = self.place / "untrained"
         nodes.start_adapter(self.generator, self.popri).save_pretrained(untrained)
-        pool = self.write(untrained, f"{stage} 0", PROMPTS, words)[1]
+        return self.under(untrained, words, stage, seconds=seconds, texts=texts)
+
+    def under(
+        self,
+        adapter: Path,
+        words: WordWeights | None,
+        stage: str,
+        *,
+        seconds: float = np.inf,
+        texts: int = sys.maxsize,
+    ) -> Pool:
+        """Return what the generator writes under an adapter, for so long or until there are so many texts."""
+        pool = self.write(adapter, f"{stage} 0", PROMPTS, words)[1]
         for batch in range(1, sys.maxsize):
             if pool.seconds >= seconds or len(pool.table) >= texts:
                 return pool
-            pool += self.write(untrained, f"{stage} {batch}", PROMPTS, words)[1]
+            pool += self.write(adapter, f"{stage} {batch}", PROMPTS, words)[1]
         raise AssertionError
 
     def kept(self, name: str, make: Callable[[], Pool]) -> Pool:
@@ -241,17 +255,46 @@ def table(found: dict[str, list[dict[str, dict[str, float]]]]) -> Iterator[str]:
     yield "| corpus | texts | of a pool of | seconds | accuracy, % | by seed | nats a token | of what is left, % |"
     yield "|---|---|---|---|---|---|---|---|"
     for corpus, seeds in found.items():
-        means = {
-            form: {fact: float(np.mean([seed[form][fact] for seed in seeds])) for fact in seeds[0][form]}
-            for form in ("public", *FORMS, "private")
-        }
-        bar, control = means["private"]["top_1"], means["public"]["top_1"]
-        for form, mean in means.items():
+        of_form = means(seeds)
+        bar, control = of_form["private"]["top_1"], of_form["public"]["top_1"]
+        for form in ("public", *FORMS, "private"):
+            mean = of_form[form]
             each = [seed[form]["top_1"] for seed in seeds]
             shown = f"{mean_interval(each).mean:.2f} | {', '.join(f'{value:.1f}' for value in each)}"
             share = f"{100 * (mean['top_1'] - control) / (bar - control):.0f}"
             sizes = f"{mean['pool']:,.0f} | {mean['seconds']:.0f}" if "pool" in mean else " | "
             yield f"| {corpus} | {form} | {sizes} | {shown} | {mean['nats']:.3f} | {share} |"
+
+
+Facts = dict[str, dict[str, float]]
+
+
+def means(seeds: Sequence[Facts]) -> Facts:
+    """Return the mean over seeds of every fact of every form."""
+    return {
+        form: {fact: float(np.mean([seed[form][fact] for seed in seeds])) for fact in seeds[0][form]}
+        for form in seeds[0]
+    }
+
+
+def of_seeds(
+    chosen: argparse.Namespace, name: str, measure: Callable[[dict[str, Any]], Facts], *, reuse: bool = False
+) -> Iterator[dict[str, list[Facts]]]:
+    """Yield each corpus' facts by seed, after every run of `chosen`; those in a run's file `name` are not made again.
+
+    With `reuse` the public texts of a corpus' first seed serve its others.
+    """
+    out, found = chosen.out.resolve(), defaultdict[str, list[Facts]](list)
+    for seed in chosen.seeds:
+        for corpus in chosen.corpora:
+            parameters = run_parameters(corpus, seed, out)
+            kept = Path(parameters["data_root"]) / name
+            if not kept.is_file():
+                other = reuse and seed != chosen.seeds[0]
+                released(parameters, out / f"{corpus}-{chosen.seeds[0]}" if other else None)
+                kept.write_text(json.dumps(measure(parameters), indent=1))
+            found[corpus].append(json.loads(kept.read_text()))
+            yield found
 
 
 def main() -> None:
@@ -262,17 +305,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "build/guidance")
     chosen = parser.parse_args()
     bootstrap_project(ROOT)
-    out, found = chosen.out.resolve(), {}
-    for seed in chosen.seeds:
-        for corpus in chosen.corpora:
-            parameters = run_parameters(corpus, seed, out)
-            kept = Path(parameters["data_root"]) / "guidance.json"
-            if not kept.is_file():
-                first = out / f"{corpus}-{chosen.seeds[0]}"
-                released(parameters, first if seed != chosen.seeds[0] else None)
-                kept.write_text(json.dumps(measured(parameters, chosen.texts), indent=1))
-            found.setdefault(corpus, []).append(json.loads(kept.read_text()))
-            print("\n".join(table(found)), flush=True)
+    for found in of_seeds(chosen, "guidance.json", partial(measured, texts=chosen.texts), reuse=True):
+        print("\n".join(table(found)), flush=True)
 
 
 if __name__ == "__main__":

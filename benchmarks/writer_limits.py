@@ -21,8 +21,8 @@ computed again.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ import torch
 from kedro.framework.session import KedroSession
 from kedro.framework.startup import bootstrap_project
 
-from benchmarks.guidance import CORPORA, PROMPTS, ROOT, Job, Pool, released, run_parameters
+from benchmarks.guidance import CORPORA, ROOT, Facts, Job, Pool, means, of_seeds
 from fedtext.algorithms.popri import steps
 from fedtext.algorithms.popri.scoring import single_release
 from fedtext.corpora.records import spread_samples
@@ -51,7 +51,6 @@ SHOWN, HELD_OUT, PROBES, UNGUIDED = 24, 150, 6, 300
 PRIVATE, PUBLIC = "private samples", "public"
 GUIDED, TWICE = "guided", "guided, twice as many"
 CHOSEN, BOTH, YARDSTICK = "tuned on the chosen", "guided, and tuned on the chosen", "tuned on private text"
-Facts = dict[str, float]
 
 
 class Writers(Job):
@@ -73,7 +72,7 @@ class Writers(Job):
         end = self.generator.ending(self.framing)
         return [completion(text, end, self.framing.lead) for text in texts]
 
-    def tuned(self, name: str, texts: Sequence[str]) -> Path:  # type: ignore[override]
+    def trained_on(self, name: str, texts: Sequence[str]) -> Path:
         """Return the adapter after one epoch on the texts."""
         place = self.place / name
         if not place.exists():
@@ -87,16 +86,7 @@ class Writers(Job):
 
     def pool(self, name: str, adapter: Path, words: WordWeights | None, texts: int) -> Pool:
         """Return so many texts of the generator under the adapter."""
-
-        def made() -> Pool:
-            pool = self.write(adapter, f"{name} 0", PROMPTS, words)[1]
-            for batch in range(1, texts):
-                if len(pool.table) >= texts:
-                    break
-                pool += self.write(adapter, f"{name} {batch}", PROMPTS, words)[1]
-            return pool
-
-        return self.kept(f"pool of {name}", made)
+        return self.kept(f"pool of {name}", lambda: self.under(adapter, words, name, texts=texts))
 
     def words_beyond(self, pool: Pool) -> WordWeights:
         """Return the weights that the release gives against a pool's own texts."""
@@ -122,7 +112,7 @@ class Writers(Job):
         return losses / scored
 
 
-def measured(parameters: dict[str, Any], texts: int, pool: int, private: int, trainings: int) -> dict[str, Facts]:
+def measured(parameters: dict[str, Any], texts: int, pool: int, private: int, trainings: int) -> Facts:
     """Return the size, the writer's cross-entropy, and what the on-device model learns, of every form of one seed."""
     with KedroSession.create(runtime_params=parameters) as session:
         catalog = session.load_context().catalog
@@ -136,10 +126,10 @@ def measured(parameters: dict[str, Any], texts: int, pool: int, private: int, tr
     nodes.start_adapter(job.generator, job.popri).save_pretrained(base := job.place / "untrained")
     guide = job.words(pairs=True)
     guided = job.pool(GUIDED, base, guide, pool)
-    chosen = job.tuned(CHOSEN, job.chosen(guided))
+    chosen = job.trained_on(CHOSEN, job.chosen(guided))
     own = job.pool(f"{CHOSEN}, unguided", chosen, None, UNGUIDED)
     again = job.pool(CHOSEN, chosen, job.words_beyond(own), pool)
-    learned = job.tuned(YARDSTICK, spread_samples(others, private)["text"].tolist())
+    learned = job.trained_on(YARDSTICK, spread_samples(others, private)["text"].tolist())
     missing = max(pool - len(job.public), 8)
     pools = {
         PUBLIC: job.of_public(job.pool(PUBLIC, base, None, missing), pool),
@@ -151,7 +141,7 @@ def measured(parameters: dict[str, Any], texts: int, pool: int, private: int, tr
     }
     sets = {form: job.chosen(written) for form, written in pools.items()}
     sets[PRIVATE] = spread_samples(samples, texts)["text"].tolist()
-    found: dict[str, list[Facts]] = {form: [] for form in sets}
+    found: dict[str, list[dict[str, float]]] = {form: [] for form in sets}
     for training in range(trainings):
         seed = job.popri.seed + 1000 * training
         counted = fine_tune_and_count(on_device, sets, test, evaluation, length=job.chunking.length, seed=seed)
@@ -172,17 +162,14 @@ def measured(parameters: dict[str, Any], texts: int, pool: int, private: int, tr
     }
 
 
-def table(found: dict[str, list[dict[str, Facts]]]) -> Iterator[str]:
+def table(found: dict[str, list[Facts]]) -> Iterator[str]:
     """Yield the Markdown table of means over seeds."""
     yield "| corpus | texts | pool | writer, nats a token | accuracy, % | of what is left, % | nats a token |"
     yield "|---|---|---|---|---|---|---|"
     for corpus, seeds in found.items():
-        means = {
-            form: {fact: float(np.mean([seed[form][fact] for seed in seeds])) for fact in seeds[0][form]}
-            for form in seeds[0]
-        }
-        control, bar = means[PUBLIC]["top_1"], means[PRIVATE]["top_1"]
-        for form, mean in means.items():
+        of_form = means(seeds)
+        control, bar = of_form[PUBLIC]["top_1"], of_form[PRIVATE]["top_1"]
+        for form, mean in of_form.items():
             pool = f"{mean['pool']:,.0f}" if np.isfinite(mean["pool"]) else ""
             writer = f"{mean['writer']:.2f}" if np.isfinite(mean["writer"]) else ""
             share = f"{100 * (mean['top_1'] - control) / (bar - control):.0f}"
@@ -200,17 +187,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "build/writer_limits")
     chosen = parser.parse_args()
     bootstrap_project(ROOT)
-    out, found = chosen.out.resolve(), {}
-    for seed in chosen.seeds:
-        for corpus in chosen.corpora:
-            parameters = run_parameters(corpus, seed, out)
-            kept = Path(parameters["data_root"]) / "writers.json"
-            if not kept.is_file():
-                released(parameters, None)
-                facts = measured(parameters, chosen.texts, chosen.pool, chosen.private, chosen.trainings)
-                kept.write_text(json.dumps(facts, indent=1))
-            found.setdefault(corpus, []).append(json.loads(kept.read_text()))
-            print("\n".join(table(found)), flush=True)
+    sizes = {name: getattr(chosen, name) for name in ("texts", "pool", "private", "trainings")}
+    for found in of_seeds(chosen, "writers.json", partial(measured, **sizes)):
+        print("\n".join(table(found)), flush=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-AT_MOST, AT_MOST_OF_A_JOB = 40.0, 160.0  # what the longest take on the slowest cores seen, and half of it again
+AT_MOST, AT_MOST_OF_A_JOB = 30.0, 160.0  # what the longest take on the slowest cores seen, and half of it again
 JOBS = ("tests/end_to_end/", "tests/neighbours/", "tests/audits/")
 SHOWN, WORTH_SHOWING = 25, 2.0
 PROPERTY, FILE = "cpu_seconds", "FEDTEXT_CPU_SECONDS"  # a file that all of them are written to, a line a test

@@ -79,30 +79,27 @@ class _Prompt:
         return cls(model, ids.shape[1], output.past_key_values, output.logits)
 
     def scores(self, rows: Sequence[list[int]], batch: Sequence[int]) -> list[float]:
-        """Return `mean_log_likelihoods` of the rows of a batch."""
+        """Return the mean log-likelihood behind the prompt of the batch's rows, at tokens' first places."""
         import torch
 
-        with torch.inference_mode():
-            return self.mean_log_likelihoods([rows[number] for number in batch])
-
-    def mean_log_likelihoods(self, rows: Sequence[list[int]]) -> list[float]:
-        """Return the mean log-likelihood behind the prompt of each row's token ids, where they stand first."""
-        import torch
-
-        longest = max(map(len, rows))
+        own = [rows[number] for number in batch]
+        longest = max(map(len, own))
 
         def padded(values: Iterable[list[int]]) -> Tensor:
             return torch.tensor([row + [0] * (longest - len(row)) for row in values], device=self.model.device)
 
-        ids, real, first = padded(rows), padded([1] * len(row) for row in rows), padded(map(_first_places, rows))
-        cache = copy.deepcopy(self.cache)
-        cache.batch_repeat_interleave(len(rows))  # type: ignore[attr-defined]
-        shown = torch.cat([real.new_ones(len(rows), self.length), real[:, :-1]], dim=1)
-        logits = self.logits.expand(len(rows), -1, -1)
-        if longest > 1:
-            more = self.model(input_ids=ids[:, :-1], attention_mask=shown, past_key_values=cache, use_cache=True).logits
-            logits = torch.cat([logits, more], dim=1)
-        return _means(logits, ids, first)
+        ids, real, first = padded(own), padded([1] * len(row) for row in own), padded(map(_first_places, own))
+        with torch.inference_mode():
+            cache = copy.deepcopy(self.cache)
+            cache.batch_repeat_interleave(len(own))  # type: ignore[attr-defined]
+            shown = torch.cat([real.new_ones(len(own), self.length), real[:, :-1]], dim=1)
+            logits = self.logits.expand(len(own), -1, -1)
+            if longest > 1:
+                more = self.model(
+                    input_ids=ids[:, :-1], attention_mask=shown, past_key_values=cache, use_cache=True
+                ).logits
+                logits = torch.cat([logits, more], dim=1)
+            return _means(logits, ids, first)
 
 
 def _first_places(row: Sequence[int]) -> list[int]:
