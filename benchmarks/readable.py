@@ -1,11 +1,15 @@
 """How texts for reading read: six kinds from one sentence, with and without openings, for a reader who knows neither.
 
     python -m benchmarks.readable write [--temperatures 0.7 1.0] [--texts 200] [--out build/readable]
+    python -m benchmarks.readable delivered "bank questions=data/bank" ... [--texts 50] [--out build/readable]
     python -m benchmarks.readable count LABELS [LABELS ...] [--out build/readable]
 
 `write` lets the default generator write `--texts` texts a kind and recipe, and keeps the quarter that is kept for
 reading (`for_reading`). It shuffles them over kinds and recipes into `texts.jsonl` (`id`, `kind`, `text`), and says in
 `key.json` which is which. What is there already is not written again; on a slow core a text takes a second.
+
+`delivered` takes `--texts` of what a run of POPri left for reading, and as many of the quarter of its synthetic texts
+that would be kept: what is read and what models learn from.
 
 A reader adds `label` to each line: usable, near or no (docs/samples.md). `count` makes the tables; of several readers
 it is the mean, and the share of texts on which they agree.
@@ -25,7 +29,7 @@ from fedtext.generation.best_of import most_plausible
 from fedtext.generation.described import described_texts
 from fedtext.generation.generators.local import LocalGenerator
 from fedtext.models.encoder import load_encoder
-from fedtext.params.described import Described
+from fedtext.params.described import Described, Texts
 from fedtext.params.for_reading import ForReading
 from tests.parameters import conf_base
 
@@ -65,22 +69,22 @@ def recipes(temperatures: Sequence[float]) -> Iterator[tuple[str, bool, float]]:
         yield f"openings, {temperature:g}", True, temperature
 
 
+def described(sampler: dict[str, object]) -> Texts:
+    """Return how texts of a kind are asked for, in messages."""
+    asked = {"prompt": "chat", "temperature": 1.0, "repetition_penalty": 1.2, "openings": []}
+    return conf_base(Described, {"texts": {"sampler": asked | sampler}}).texts
+
+
 def for_reading(kind: Kind, given: bool, temperature: float, count: int, seed: int) -> list[str]:
     """Return the texts of one kind and recipe that are kept for reading."""
     generator, encoder = LocalGenerator("smollm2"), load_encoder("offline")
-    sampler = {
-        "prompt": "chat",
-        "description": kind.description,
-        "temperature": temperature,
-        "repetition_penalty": 1.2,
-        "openings": list(kind.openings if given else ()),
-    }
-    described = conf_base(Described, {"texts": {"sampler": sampler}})
-    written = described_texts(
-        generator, encoder, kind.description, [None], described.texts, count=count, seed=seed
-    ).assign(label=None)
-    plain = described.texts.sampler.model_copy(update={"openings": ()})
-    return list(most_plausible(generator, written, plain, conf_base(ForReading, texts=count))["text"])
+    openings = list(kind.openings if given else ())
+    texts = described({"description": kind.description, "temperature": temperature, "openings": openings})
+    written = described_texts(generator, encoder, kind.description, [None], texts, count=count, seed=seed).assign(
+        label=None
+    )
+    plain = texts.sampler.model_copy(update={"openings": ()})
+    return list(most_plausible(generator, encoder, written, plain, conf_base(ForReading, texts=count))["text"])
 
 
 def kept(place: Path, kind: Kind, given: bool, temperature: float, count: int, seed: int) -> list[str]:
@@ -100,10 +104,38 @@ def write(temperatures: Sequence[float], count: int, out: Path) -> None:
         for number, (recipe, given, temperature) in enumerate(recipes(temperatures))
         for text in kept(out / f"{name}, {recipe}.json", kind, given, temperature, count, seed=number)
     ]
-    shuffled = pd.DataFrame(rows).sample(frac=1, random_state=0).reset_index(drop=True)
+    shuffle(pd.DataFrame(rows), out)
+
+
+def shuffle(texts: pd.DataFrame, out: Path) -> None:
+    """Write the texts in an order that tells nothing, and the key beside them."""
+    shuffled = texts.sample(frac=1, random_state=0).reset_index(drop=True)
     shuffled["id"] = shuffled.index
     shuffled[["id", "kind", "text"]].to_json(out / "texts.jsonl", orient="records", lines=True, force_ascii=False)
     (out / "key.json").write_text(json.dumps(shuffled["recipe"].tolist()))
+
+
+def delivered(runs: Sequence[str], count: int, out: Path) -> None:
+    """Take texts of what each run left for reading and of its synthetic texts' quarter, and the key to them."""
+    out.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for run in runs:
+        kind, _, root = run.partition("=")
+        of_run = Path(root) / "07_model_output/popri"
+        for recipe, texts in {
+            "for reading": pd.read_csv(of_run / "for_reading.csv")["text"],
+            "synthetic": quarter(KINDS[kind], pd.read_parquet(of_run / "synthetic.parquet")),
+        }.items():
+            drawn = texts.sample(min(count, len(texts)), random_state=0)
+            rows += [{"kind": kind, "recipe": recipe, "text": text, "rank": rank} for rank, text in drawn.items()]
+    shuffle(pd.DataFrame(rows), out)
+
+
+def quarter(kind: Kind, synthetic: pd.DataFrame) -> pd.Series:
+    """Return the texts that would be kept for reading of those that models learn from."""
+    plain = described({"description": kind.description}).sampler
+    generator, encoder = LocalGenerator("smollm2"), load_encoder("offline")
+    return most_plausible(generator, encoder, synthetic, plain, conf_base(ForReading))["text"]
 
 
 def tables(labelled: Sequence[pd.DataFrame], key: Sequence[str]) -> Iterator[str]:
@@ -128,10 +160,16 @@ def main() -> None:
     writing = what.add_parser("write")
     writing.add_argument("--temperatures", type=float, nargs="+", default=[0.7, 1.0])
     writing.add_argument("--texts", type=int, default=200)
+    left = what.add_parser("delivered")
+    left.add_argument("runs", nargs="+", metavar="KIND=ROOT")
+    left.add_argument("--texts", type=int, default=50)
     what.add_parser("count").add_argument("labels", type=Path, nargs="+")
     chosen = parser.parse_args()
     if chosen.what == "write":
         write(chosen.temperatures, chosen.texts, chosen.out)
+        return
+    if chosen.what == "delivered":
+        delivered(chosen.runs, chosen.texts, chosen.out)
         return
     labelled = [pd.read_json(path, lines=True) for path in chosen.labels]
     strange = {label for one in labelled for label in one["label"]} - set(LABELS)

@@ -1,7 +1,8 @@
 """CPU seconds of every test, its processes included, and a limit on them.
 
-Wall seconds depend on how busy a machine is; CPU seconds are what a test costs. A test without the mark `slow` may take
-`AT_MOST` of them, so that people still run the suite. A fixture shared by several tests is not counted for the test
+Wall seconds depend on how busy a machine is; CPU seconds are what a test costs. They still differ threefold between
+machines, so a test without the mark `slow` may take a share of what all tests of the run took, and a few seconds in
+any case: people run the suite only while it is quick. A fixture shared by several tests is not counted for the test
 that happens to need it first.
 """
 
@@ -12,10 +13,20 @@ import resource
 from collections import defaultdict
 from collections.abc import Generator
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 import pytest
 
-AT_MOST, AT_MOST_OF_A_JOB = 30.0, 160.0  # what the longest take on the slowest cores seen, and half of it again
+
+class Limit(NamedTuple):
+    """What one test may take: a share of the run's CPU seconds, and `seconds` where that is less."""
+
+    seconds: float
+    share: float
+
+
+# Half as much again as the longest take of the whole suite, and on quick cores: where few tests run, that decides.
+OF_A_TEST, OF_A_JOB = Limit(seconds=30.0, share=0.02), Limit(seconds=160.0, share=0.08)
 JOBS = ("tests/end_to_end/", "tests/neighbours/", "tests/audits/")
 SHOWN, WORTH_SHOWING = 25, 2.0
 PROPERTY, FILE = "cpu_seconds", "FEDTEXT_CPU_SECONDS"  # a file that all of them are written to, a line a test
@@ -70,7 +81,8 @@ class CpuSeconds:
 
     def too_long(self) -> dict[str, float]:
         """Return tests without the mark that exceed the limit."""
-        return {name: took for name, took in self.call.items() if took > _limit(name) and name not in self.slow}
+        whole = sum(self.call.values()) + sum(self.setup.values())
+        return {name: took for name, took in self.call.items() if took > _limit(name, whole) and name not in self.slow}
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Fail the run if a test exceeds the limit, once all have run."""
@@ -80,7 +92,8 @@ class CpuSeconds:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print seconds by package, and the slowest tests."""
         whole = {name: self.call[name] + self.setup[name] for name in self.call}
-        if sum(whole.values()) < AT_MOST:
+        every = sum(whole.values())
+        if every < OF_A_TEST.seconds:
             return
         packages: dict[str, float] = defaultdict(float)
         for name, took in whole.items():
@@ -93,14 +106,16 @@ class CpuSeconds:
                 terminalreporter.write_line(f"{took:8.1f} s  {name}")
         for name, took in self.too_long().items():
             terminalreporter.write_line(
-                f"TOO LONG: {name} took {took:.0f} processor seconds, and may take {_limit(name):.0f}: make it "
+                f"TOO LONG: {name} took {took:.0f} processor seconds, and may take {_limit(name, every):.0f}: make it "
                 "smaller, or mark it slow",
                 red=True,
             )
 
 
-def _limit(name: str) -> float:
-    return AT_MOST_OF_A_JOB if name.startswith(JOBS) else AT_MOST
+def _limit(name: str, every: float) -> float:
+    """Return the CPU seconds that a test may take of a run that took `every`."""
+    limit = OF_A_JOB if name.startswith(JOBS) else OF_A_TEST
+    return max(limit.seconds, limit.share * every)
 
 
 def _is_worker(config: pytest.Config) -> bool:

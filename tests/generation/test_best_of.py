@@ -9,6 +9,7 @@ import pytest
 from fedtext.generation.best_of import best_first, most_plausible, plausibility
 from fedtext.generation.generators.endpoint import EndpointGenerator
 from fedtext.generation.generators.local import LocalGenerator
+from fedtext.models.encoder import Encoder, load_encoder
 from fedtext.models.endpoint import Endpoint
 from fedtext.models.language_model import Tokenizer
 from fedtext.params.for_reading import ForReading
@@ -22,6 +23,15 @@ MIXED = ["file the of that bytes Return read number were from the.", "not an num
 @pytest.fixture(scope="module")
 def generator() -> LocalGenerator:
     return LocalGenerator("bundled:generator")
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Encoder:
+    return load_encoder("offline")
+
+
+def for_reading(texts: int) -> ForReading:
+    return conf_base(ForReading, texts=texts, share=0.5, similarity=0.8)
 
 
 def sampler(**changes: object) -> Sampler:
@@ -78,23 +88,43 @@ def test_nothing_behind_an_opening_comes_last(generator: LocalGenerator) -> None
     assert np.isfinite(scores[1:]).all()
 
 
-def test_what_makes_the_most_sense_is_read_first_of_the_texts_looked_at(generator: LocalGenerator) -> None:
+def test_what_makes_the_most_sense_is_read_first_of_the_texts_looked_at(
+    generator: LocalGenerator, encoder: Encoder
+) -> None:
     texts = pd.DataFrame(
         {"text": [MIXED[0], GOOD[0], MIXED[1], GOOD[1], "Read me."], "label": [None, "a", None, "b", "c"]}
     )
 
-    found = most_plausible(generator, texts, sampler(), ForReading(texts=4, share=0.5))
+    found = most_plausible(generator, encoder, texts, sampler(), for_reading(4))
 
     assert dict(zip(found["text"], found["label"], strict=True)) == {GOOD[0]: "a", GOOD[1]: "b"}
     assert found["plausibility"].tolist() == [0.75, 0.5]
 
 
-def test_texts_beside_a_server_stay_in_order_and_a_set_without_texts_is_empty(generator: LocalGenerator) -> None:
-    texts = pd.DataFrame({"text": [MIXED[0], GOOD[0]], "label": [None, None]})
+def test_a_text_that_says_what_a_more_plausible_one_says_is_left_out(
+    generator: LocalGenerator, encoder: Encoder
+) -> None:
+    again = "Return the number of bytes which were read from the file."
+    odd = "Zyx qwv kjh Mpt lro."
+    texts = pd.DataFrame({"text": [again, GOOD[0], GOOD[1], odd], "label": None})
+
+    three = for_reading(4).model_copy(update={"share": 0.75})
+    found = most_plausible(generator, encoder, texts, sampler(), three)
+    alike = most_plausible(generator, encoder, texts, sampler(), three.model_copy(update={"similarity": 1.0}))
+
+    assert set(alike["text"]) == {GOOD[0], again, GOOD[1]}
+    assert len({GOOD[0], again} & set(found["text"])) == 1
+    assert {GOOD[1], odd} < set(found["text"]), "the next one takes its place"
+
+
+def test_texts_beside_a_server_stay_in_order_and_a_set_without_texts_is_empty(
+    generator: LocalGenerator, encoder: Encoder
+) -> None:
+    texts = pd.DataFrame({"text": [MIXED[0], GOOD[1]], "label": [None, None]})
     server = EndpointGenerator(Endpoint("http://localhost:1/v1", "m"), Tokenizer("bundled:generator"))
 
-    found = most_plausible(server, texts, sampler(), ForReading(texts=9, share=0.5))
+    found = most_plausible(server, encoder, texts, sampler(), for_reading(9))
 
     assert found["text"].tolist() == [MIXED[0]]
     assert found["plausibility"].isna().all()
-    assert most_plausible(generator, texts.head(0), sampler(), ForReading(texts=9, share=0.5)).empty
+    assert most_plausible(generator, encoder, texts.head(0), sampler(), for_reading(9)).empty

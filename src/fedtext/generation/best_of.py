@@ -9,17 +9,22 @@ them costs no privacy (docs/decisions/0062).
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
+from fedtext.embedding.similarity import without_near_duplicates
 from fedtext.generation.likelihood import mean_log_likelihoods
 from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models.generator import Generator, TrainableGenerator
 from fedtext.params.for_reading import ForReading
 from fedtext.params.generation import Sampler
 from fedtext.system.missing import nullable
+
+if TYPE_CHECKING:
+    from fedtext.models.encoder import Encoder
 
 
 def best_first(generator: TrainableGenerator, texts: pd.DataFrame, sampler: Sampler) -> Int[np.ndarray, " text"]:
@@ -36,28 +41,37 @@ def best_first(generator: TrainableGenerator, texts: pd.DataFrame, sampler: Samp
 
 
 def most_plausible(
-    generator: Generator, synthetic: pd.DataFrame, sampler: Sampler, for_reading: ForReading
+    generator: Generator, encoder: Encoder, written: pd.DataFrame, sampler: Sampler, for_reading: ForReading
 ) -> pd.DataFrame:
-    """Return the synthetic texts that make the most sense to a reader, the most plausible first.
+    """Return the written texts that make the most sense to a reader, the most plausible first.
+
+    One that says what an earlier one said is left out.
 
     Args:
         generator: A model that was told what the texts are. A server gives no likelihoods: its texts stay in order.
-        synthetic: Columns `text` and `label`.
+        encoder: Embeds texts to find near-duplicates.
+        written: Columns `text` and `label`.
         sampler: Prompt form and description.
-        for_reading: How many texts are looked at, and the share that is kept.
+        for_reading: How many texts are looked at, the share that is kept, and what counts as a near-duplicate.
 
     Returns:
         Columns `text`, `label` and `plausibility`: the share of the texts looked at that are less plausible; None
         beside a server.
     """
-    read = synthetic[["text", "label"]].head(for_reading.texts).reset_index(drop=True)
+    read = written[["text", "label"]].head(for_reading.texts).reset_index(drop=True)
     kept = math.ceil(for_reading.share * len(read))
+    ranked = _ranked(generator, read, sampler)
+    embeddings = encoder.encode(ranked["text"].tolist(), label="texts for reading")
+    distinct = without_near_duplicates(embeddings, for_reading.similarity)
+    return ranked.iloc[distinct].head(kept).reset_index(drop=True)
+
+
+def _ranked(generator: Generator, read: pd.DataFrame, sampler: Sampler) -> pd.DataFrame:
     if not isinstance(generator, TrainableGenerator):
-        return read.head(kept).assign(plausibility=None)
+        return read.assign(plausibility=None)
     scores = plausibility(generator, read[["text"]].assign(topic=None, opening=""), sampler)
-    order = np.argsort(-scores, kind="stable")
     less_plausible = 1 - (np.arange(len(read)) + 1) / max(len(read), 1)
-    return read.iloc[order].assign(plausibility=less_plausible).head(kept).reset_index(drop=True)
+    return read.iloc[np.argsort(-scores, kind="stable")].assign(plausibility=less_plausible)
 
 
 def plausibility(generator: TrainableGenerator, texts: pd.DataFrame, sampler: Sampler) -> Float[np.ndarray, " text"]:

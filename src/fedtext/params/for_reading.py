@@ -1,14 +1,21 @@
-"""Which synthetic texts a person should read first."""
+"""The texts that a person should read first."""
 
 from __future__ import annotations
 
 from pydantic import Field
 
 from fedtext.params import Parameters
+from fedtext.params.generation import Temperature
 
 
 class ForReading(Parameters):
-    """Of the first `texts` synthetic texts, the `share` that the generator finds the most plausible."""
+    """Of `texts` texts, the `share` that the generator finds the most plausible.
+
+    A text is left out if its cosine similarity to a more plausible one is at least `similarity`.
+    POPri writes them for this alone, at `temperature`; of any other algorithm they are the first synthetic texts.
+    """
 
     texts: int = Field(ge=1)
     share: float = Field(gt=0, le=1)
+    temperature: Temperature
+    similarity: float = Field(gt=0, le=1)

@@ -34,6 +34,7 @@ class Outputs:
       where there is none; `chosen`, the round of the final texts from 0), if it makes texts in rounds.
     - `scorers` and `pairs` (`prompt`, `chosen`, `rejected`, `gap`) if it makes preferences, and `policy`, what was
       trained of the downstream model on them (an adapter, or all weights), with its `training_log`.
+    - `reading_pool`: the texts from which those for reading are chosen, if it `writes_for_reading`.
     - `matched_public`: the public texts that match its release, if it has such a control.
 
     All else is written by the common outputs, the evaluation and the report.
@@ -44,6 +45,7 @@ class Outputs:
         self.ledger = f"{algorithm}_ledger"
         self.exchange = f"{algorithm}_exchange"
         self.synthetic = f"{algorithm}_synthetic"
+        self.reading_pool = f"{algorithm}_reading_pool"
         self.for_reading = f"{algorithm}_for_reading"
         self.synthetic_embeddings = f"{algorithm}_synthetic_embeddings"
         self.model = f"{algorithm}_model"
@@ -155,6 +157,7 @@ class Algorithm:
         makes: The type of its output, which the evaluation measures.
         pipeline: Creates its graph for the settings; the graph writes the data sets of `outputs`.
         rounds: Whether it makes texts in rounds, whose candidates are measured one by one.
+        writes_for_reading: Whether it writes texts for reading apart; else they are chosen from its synthetic texts.
         client_tokens: Whether its clients train the on-device model, so that it reads `private_token_rows`.
         depends_on: Name of the algorithm whose released values it reads. It then releases nothing itself: the clients'
             exchanges and privacy cost are that one's.
@@ -170,6 +173,7 @@ class Algorithm:
     makes: OutputType
     pipeline: Callable[[Settings], Pipeline]
     rounds: bool = False
+    writes_for_reading: bool = False
     client_tokens: bool = False
     depends_on: str | None = None
     controls: Callable[[Settings], tuple[Control, ...]] = no_controls

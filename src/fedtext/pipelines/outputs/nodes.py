@@ -55,10 +55,10 @@ def keep_written_texts(written: pd.DataFrame, encoder: Encoder) -> tuple[pd.Data
 
 
 def choose_for_reading(
-    synthetic: pd.DataFrame, describer: Generator, described: Described, for_reading: ForReading
+    written: pd.DataFrame, describer: Generator, encoder: Encoder, described: Described, for_reading: ForReading
 ) -> pd.DataFrame:
-    """Choose the synthetic texts that a person should read first, by the public model that was told what they are."""
-    return most_plausible(describer, synthetic, described.texts.sampler, for_reading)
+    """Choose the texts that a person should read first, by the public model that was told what they are."""
+    return most_plausible(describer, encoder, written, described.texts.sampler, for_reading)
 
 
 def count_nothing_exchanged(written: pd.DataFrame) -> Exchange:

@@ -26,15 +26,17 @@ def create_pipeline(algorithm: Algorithm, *, described: bool) -> Pipeline:
                 name="write_privacy_report",
             ),
             own.node(nodes.cost_writer(algorithm.title), paid.exchange, made.cost, name="write_cost"),
-            *([_for_reading(own, made)] if described and algorithm.makes is OutputType.TEXTS else []),
+            *([_for_reading(own, algorithm)] if described and algorithm.makes is OutputType.TEXTS else []),
         ]
     )
 
 
-def _for_reading(own: Namespace, made: Outputs) -> Node:
+def _for_reading(own: Namespace, algorithm: Algorithm) -> Node:
+    made = algorithm.outputs
+    written = made.reading_pool if algorithm.writes_for_reading else made.synthetic
     return own.node(
         nodes.choose_for_reading,
-        [made.synthetic, "describer", "params:described", "params:for_reading"],
+        [written, "describer", "encoder", "params:described", "params:for_reading"],
         made.for_reading,
         name="choose_for_reading",
     )

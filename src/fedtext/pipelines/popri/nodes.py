@@ -46,6 +46,7 @@ from fedtext.generation.prompt_forms import prompt_form
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import GuidedGenerator, TrainableGenerator
 from fedtext.params.corpus import Chunking
+from fedtext.params.for_reading import ForReading
 from fedtext.params.generation import prompts_for
 from fedtext.params.popri import Popri
 from fedtext.params.privacy import Privacy
@@ -350,6 +351,48 @@ def generate_guided_texts(
     """Generate the same texts, with words as frequent as in the release."""
     return generate_final_texts(
         guided(generator, prompts, words, popri), prompts, checkpoint, popri, chunking, *adapters
+    )
+
+
+def write_for_reading(
+    generator: TrainableGenerator,
+    prompts: pd.DataFrame,
+    checkpoint: dict[str, int],
+    popri: Popri,
+    chunking: Chunking,
+    for_reading: ForReading,
+    *adapters: Path,
+) -> pd.DataFrame:
+    """Write at least `for_reading.texts` more texts of the chosen adapter, at the temperature for reading, each once.
+
+    Models do not learn from them: a calm text reads better, and a varied one teaches more (decision 64).
+    """
+    calm = popri.sampler.model_copy(update={"temperature": for_reading.temperature})
+    texts = sampled_texts(
+        generator,
+        adapters[checkpoint["adapter"]],
+        prompts,
+        "for reading",
+        math.ceil(for_reading.texts / len(prompts)),
+        popri.model_copy(update={"sampler": calm}),
+        chunking,
+    )
+    return texts[(texts["text"] != "") & ~texts["text"].duplicated()].reset_index(drop=True)
+
+
+def write_guided_for_reading(
+    generator: GuidedGenerator,
+    prompts: pd.DataFrame,
+    checkpoint: dict[str, int],
+    popri: Popri,
+    chunking: Chunking,
+    for_reading: ForReading,
+    words: pd.DataFrame,
+    *adapters: Path,
+) -> pd.DataFrame:
+    """Write the same texts, with words as frequent as in the release."""
+    return write_for_reading(
+        guided(generator, prompts, words, popri), prompts, checkpoint, popri, chunking, for_reading, *adapters
     )
 
 

@@ -226,13 +226,14 @@ def _last_candidates(made: Checkpoints, guidance: Guidance) -> Pipeline:
 OWN, CHECKPOINT = Outputs(POPRI.name), "popri_checkpoint"
 
 
-def final_pipeline(made: Checkpoints, guidance: Guidance) -> Pipeline:
-    """Create the nodes from the last round to the synthetic data set."""
+def final_pipeline(made: Checkpoints, guidance: Guidance, *, described: bool) -> Pipeline:
+    """Create the nodes from the last round to the synthetic data set and, of a `described` kind, texts for reading."""
     return Pipeline(
         [
             *(_unaccounted_choice(made) if made.unaccounted else _choice(made)),
             *(_guided_texts(made, guidance) if guidance.texts else _texts(made)),
             *_synthetic(made),
+            *([_for_reading(made, guidance)] if described else []),
             *_records(made),
         ]
     )
@@ -292,6 +293,16 @@ def _guided_texts(made: Checkpoints, guidance: Guidance) -> list[Node]:
             name="generate_final_texts",
         ),
     ]
+
+
+def _for_reading(made: Checkpoints, guidance: Guidance) -> Node:
+    write, words = (nodes.write_guided_for_reading, [WORDS]) if guidance.texts else (nodes.write_for_reading, [])
+    return POPRI.node(
+        write,
+        [*_prompt_inputs(), "params:for_reading", *words, *_adapters(made)],
+        OWN.reading_pool,
+        name="write_for_reading",
+    )
 
 
 def _prompt_inputs() -> list[str]:
@@ -365,7 +376,7 @@ def create_pipeline(settings: Settings) -> Pipeline:
         [
             setup_pipeline(made.single_release, guidance),
             rounds_pipeline(made, guidance),
-            final_pipeline(made, guidance),
+            final_pipeline(made, guidance, described=settings.is_described),
         ]
     )
 
@@ -383,5 +394,6 @@ ALGORITHM = Algorithm(
     makes=OutputType.TEXTS,
     pipeline=create_pipeline,
     rounds=True,
+    writes_for_reading=True,
     controls=controls,
 )

@@ -32,7 +32,7 @@ def _described_texts(given: Given) -> tuple[Work, ...]:
 
 def _for_reading(given: Given) -> tuple[Work, ...]:
     texts = given.params("for_reading", ForReading).texts
-    return (given.read(2 * texts),)  # behind the request, and behind any other
+    return (given.read(2 * texts), given.read(texts, model="encoder"))  # behind the request, and behind any other
 
 
 def _federated(given: Given, local: LocalTraining, asked: float, *, within: str) -> tuple[Work, ...]:

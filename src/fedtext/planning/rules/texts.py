@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from fedtext.generation.prompt_forms import LISTED
 from fedtext.params.ctcl import Ctcl
 from fedtext.params.dp_prediction import DpPrediction
 from fedtext.params.dp_rft import DpRft
 from fedtext.params.dp_sgd_generation import DpSgdGeneration
 from fedtext.params.flexible import Flexible
+from fedtext.params.for_reading import ForReading
 from fedtext.params.generation import prompts_for
 from fedtext.params.pe import Pe
 from fedtext.params.pe_sft import PeSft
@@ -41,6 +44,13 @@ def _final_texts(given: Given) -> tuple[Work, ...]:
     own = _popri(given)
     prompts = prompts_for(own.synthetic_texts, own.final_responses, own.oversample)
     return (given.written(prompts, own.final_responses, own.sampler, within="popri"),)
+
+
+def _reading_pool(given: Given) -> tuple[Work, ...]:
+    own = _popri(given)
+    prompts = prompts_for(own.synthetic_texts, own.final_responses, own.oversample)
+    responses = math.ceil(given.params("for_reading", ForReading).texts / prompts)
+    return (given.written(prompts, responses, own.sampler, within="popri"),)
 
 
 def _control_texts(given: Given) -> tuple[Work, ...]:
@@ -216,6 +226,7 @@ RULES: dict[str, Rule] = {
     "popri.embed_candidates": _candidate_embeddings,
     "popri.train_policy": _policy,
     "popri.generate_final_texts": _final_texts,
+    "popri.write_for_reading": _reading_pool,
     "popri.embed_final_texts": lambda given: (given.read(_final_texts(given)[0].texts),),
     "embed_validation_samples": lambda given: (given.read(given.test_samples),),
     "pe.write_random_texts": _random_texts,
