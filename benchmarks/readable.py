@@ -8,7 +8,7 @@
 reading (`for_reading`). It shuffles them over kinds and recipes into `texts.jsonl` (`id`, `kind`, `text`), and says in
 `key.json` which is which. What is there already is not written again; on a slow core a text takes a second.
 
-`delivered` takes `--texts` of what a run of POPri left for reading, and as many of the quarter of its synthetic texts
+`delivered` takes `--texts` of what a run of POPri with those openings left for reading, and as many of the quarter of its synthetic texts
 that would be kept: what is read and what models learn from.
 
 A reader adds `label` to each line: usable, near or no (docs/samples.md). `count` makes the tables; of several readers
@@ -83,8 +83,7 @@ def for_reading(kind: Kind, given: bool, temperature: float, count: int, seed: i
     written = described_texts(generator, encoder, kind.description, [None], texts, count=count, seed=seed).assign(
         label=None
     )
-    plain = texts.sampler.model_copy(update={"openings": ()})
-    return list(most_plausible(generator, encoder, written, plain, conf_base(ForReading, texts=count))["text"])
+    return list(most_plausible(generator, encoder, written, texts.sampler, conf_base(ForReading, texts=count))["text"])
 
 
 def kept(place: Path, kind: Kind, given: bool, temperature: float, count: int, seed: int) -> list[str]:
@@ -133,9 +132,9 @@ def delivered(runs: Sequence[str], count: int, out: Path) -> None:
 
 def quarter(kind: Kind, synthetic: pd.DataFrame) -> pd.Series:
     """Return the texts that would be kept for reading of those that models learn from."""
-    plain = described({"description": kind.description}).sampler
+    sampler = described({"description": kind.description, "openings": list(kind.openings)}).sampler
     generator, encoder = LocalGenerator("smollm2"), load_encoder("offline")
-    return most_plausible(generator, encoder, synthetic, plain, conf_base(ForReading))["text"]
+    return most_plausible(generator, encoder, synthetic, sampler, conf_base(ForReading))["text"]
 
 
 def tables(labelled: Sequence[pd.DataFrame], key: Sequence[str]) -> Iterator[str]:

@@ -117,6 +117,18 @@ def test_a_text_that_says_what_a_more_plausible_one_says_is_left_out(
     assert {GOOD[1], odd} < set(found["text"]), "the next one takes its place"
 
 
+def test_a_likely_opening_leaves_the_others_their_places(generator: LocalGenerator, encoder: Encoder) -> None:
+    likely = [GOOD[0], "Return True if the file is closed.", "Return the name of the file."]
+    texts = pd.DataFrame({"text": [*likely, "Zyx qwv kjh lro.", "Zyx qwv pfl mmbo."], "label": None})
+
+    found = most_plausible(generator, encoder, texts, sampler(openings=["Return", "Zyx qwv"]), for_reading(5))
+    unasked = most_plausible(generator, encoder, texts, sampler(), for_reading(5))
+
+    assert set(unasked["text"]) == set(likely)
+    assert found["text"].str.startswith("Zyx").sum() == 1, "as its share of the texts is"
+    assert found["plausibility"].is_monotonic_decreasing
+
+
 def test_texts_beside_a_server_stay_in_order_and_a_set_without_texts_is_empty(
     generator: LocalGenerator, encoder: Encoder
 ) -> None:

@@ -9,6 +9,7 @@ them costs no privacy (docs/decisions/0062).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,18 +46,19 @@ def most_plausible(
 ) -> pd.DataFrame:
     """Return the written texts that make the most sense to a reader, the most plausible first.
 
-    One that says what an earlier one said is left out.
+    Texts are ranked among those with the same opening: a likely opening would leave the others no place. One that says
+    what an earlier one said is left out.
 
     Args:
         generator: A model that was told what the texts are. A server gives no likelihoods: its texts stay in order.
         encoder: Embeds texts to find near-duplicates.
         written: Columns `text` and `label`.
-        sampler: Prompt form and description.
+        sampler: Prompt form, description and openings.
         for_reading: How many texts are looked at, the share that is kept, and what counts as a near-duplicate.
 
     Returns:
-        Columns `text`, `label` and `plausibility`: the share of the texts looked at that are less plausible; None
-        beside a server.
+        Columns `text`, `label` and `plausibility`: the share of the texts with its opening that are less plausible;
+        None beside a server.
     """
     read = written[["text", "label"]].head(for_reading.texts).reset_index(drop=True)
     kept = math.ceil(for_reading.share * len(read))
@@ -69,9 +71,16 @@ def most_plausible(
 def _ranked(generator: Generator, read: pd.DataFrame, sampler: Sampler) -> pd.DataFrame:
     if not isinstance(generator, TrainableGenerator):
         return read.assign(plausibility=None)
-    scores = plausibility(generator, read[["text"]].assign(topic=None, opening=""), sampler)
-    less_plausible = 1 - (np.arange(len(read)) + 1) / max(len(read), 1)
-    return read.iloc[np.argsort(-scores, kind="stable")].assign(plausibility=less_plausible)
+    asked = read[["text"]].assign(topic=None, opening=[_opening(text, sampler.openings) for text in read["text"]])
+    scores = pd.Series(plausibility(generator, asked, sampler), index=read.index)
+    alike = scores.groupby(asked["opening"])
+    less_plausible = 1 - alike.rank("first", ascending=False) / alike.transform("size")
+    return read.assign(plausibility=less_plausible).iloc[np.lexsort((-scores, -less_plausible))]
+
+
+def _opening(text: str, openings: Sequence[str]) -> str:
+    """Return the opening that the text begins with, the longest of several; nothing if it has none of them."""
+    return max((opening for opening in openings if text.startswith(opening)), key=len, default="")
 
 
 def plausibility(generator: TrainableGenerator, texts: pd.DataFrame, sampler: Sampler) -> Float[np.ndarray, " text"]:
