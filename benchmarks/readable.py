@@ -126,7 +126,7 @@ def delivered(runs: Sequence[str], count: int, out: Path) -> None:
             "synthetic": quarter(KINDS[kind], pd.read_parquet(of_run / "synthetic.parquet")),
         }.items():
             drawn = texts.sample(min(count, len(texts)), random_state=0)
-            rows += [{"kind": kind, "recipe": recipe, "text": text, "rank": rank} for rank, text in drawn.items()]
+            rows += [{"kind": kind, "recipe": recipe, "text": text} for text in drawn]
     shuffle(pd.DataFrame(rows), out)
 
 

@@ -124,7 +124,9 @@ CHANGES = {f"the {place} {change}" for place in ("first", "middle", "last") for 
 AT_EVERY_COMMIT = {"the first gone"}
 OFTEN = {  # of an algorithm's first form, further changes that are seen together with that one
     "popri": {"the middle with other text"},
-    "pe_sft": {"the middle gone", "the last gone"},  # of its sampled clients the first may be none
+    # Of the sampled clients the first may be none; who is sampled follows from the first weights, and so from the CPU.
+    "pe_sft": {"the middle gone", "the last gone"},
+    "dp_sgd_generation": {"the middle gone", "the last gone"},
 }
 
 

@@ -147,14 +147,14 @@ def test_a_slow_answer_says_what_was_waited_for() -> None:
 
 
 def test_a_server_that_drips_bytes_is_not_waited_for() -> None:
-    """Each byte comes in time, the whole answer does not: it would take ten seconds at least."""
+    """Each byte comes in time, the whole answer does not: it would take fifty seconds at least."""
     began = time.monotonic()
     with (
-        serving(Served(drip=0.02)) as served,
+        serving(Served(drip=0.1)) as served,
         refuses("endpoint-too-slow", value=0.5),
     ):
         write(generator(served, timeout=0.5, attempts=2, concurrency=3))
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 25
 
 
 def test_an_answer_that_comes_in_pieces_in_time_is_one_answer() -> None:
