@@ -64,6 +64,7 @@ def test_running_again_does_nothing(tiny_run: Path) -> None:
     assert said.startswith(" ".join(headline))
     assert "epsilon so far 8.00, 1 release" in said
     assert f"report {reporting(tiny_run) / 'report.html'}" in said
+    assert f"texts {tiny_run / '07_model_output' / 'popri' / 'synthetic.parquet'}" in said
 
 
 def test_private_text_stays_out_of_logs_tracking_and_reports(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The last lines of a run: the report's first sentences, the total privacy cost on record, and the result's path."""
+"""The last lines of a run: the report's first sentences, the total privacy cost on record, and where results are."""
 
 from __future__ import annotations
 
@@ -55,8 +55,9 @@ def outcome(pipeline: Pipeline, catalog: DataCatalog, seconds: float) -> Iterato
             yield from textwrap.wrap(sentence, WIDTH)
         yield ""
         yield _labelled("epsilon so far", _so_far(pipeline, catalog, ours, card))
-        if ours.report in made:
-            yield _labelled("report", _place(catalog, ours.report))
+        for label, name in {"texts": ours.synthetic, "to read first": ours.for_reading, "report": ours.report}.items():
+            if name in made:
+                yield _labelled(label, _place(catalog, name))
     if PAGES in made:
         yield _labelled("comparison", _place(catalog, PAGES))
     data_root = active_data_root()
