@@ -4,12 +4,12 @@
     python -m benchmarks.readable delivered "bank questions=data/bank" ... [--texts 50] [--out build/readable]
     python -m benchmarks.readable count LABELS [LABELS ...] [--out build/readable]
 
-`write` lets the default generator write `--texts` texts a kind and recipe, and keeps the quarter that is kept for
-reading (`for_reading`). It shuffles them over kinds and recipes into `texts.jsonl` (`id`, `kind`, `text`), and says in
+`write` lets the default generator write `--texts` texts a kind and recipe, and keeps those that would be kept
+for reading (`for_reading`). It shuffles them over kinds and recipes into `texts.jsonl` (`id`, `kind`, `text`), and says in
 `key.json` which is which. What is there already is not written again; on a slow core a text takes a second.
 
-`delivered` takes `--texts` of what a run of POPri with those openings left for reading, and as many of the quarter of its synthetic texts
-that would be kept: what is read and what models learn from.
+`delivered` takes `--texts` of what each run of POPri, with the kind's openings, left for reading, and as many of its
+synthetic texts that would have been kept: what people read, and what models learn from.
 
 A reader adds `label` to each line: usable, near or no (docs/samples.md). `count` makes the tables; of several readers
 it is the mean, and the share of texts on which they agree.
@@ -115,7 +115,7 @@ def shuffle(texts: pd.DataFrame, out: Path) -> None:
 
 
 def delivered(runs: Sequence[str], count: int, out: Path) -> None:
-    """Take texts of what each run left for reading and of its synthetic texts' quarter, and the key to them."""
+    """Take texts of what each run left for reading and of its most plausible synthetic texts, and the key to them."""
     out.mkdir(parents=True, exist_ok=True)
     rows = []
     for run in runs:
@@ -123,14 +123,14 @@ def delivered(runs: Sequence[str], count: int, out: Path) -> None:
         of_run = Path(root) / "07_model_output/popri"
         for recipe, texts in {
             "for reading": pd.read_csv(of_run / "for_reading.csv")["text"],
-            "synthetic": quarter(KINDS[kind], pd.read_parquet(of_run / "synthetic.parquet")),
+            "synthetic": most_plausible_of(KINDS[kind], pd.read_parquet(of_run / "synthetic.parquet")),
         }.items():
             drawn = texts.sample(min(count, len(texts)), random_state=0)
             rows += [{"kind": kind, "recipe": recipe, "text": text} for text in drawn]
     shuffle(pd.DataFrame(rows), out)
 
 
-def quarter(kind: Kind, synthetic: pd.DataFrame) -> pd.Series:
+def most_plausible_of(kind: Kind, synthetic: pd.DataFrame) -> pd.Series:
     """Return the texts that would be kept for reading of those that models learn from."""
     sampler = described({"description": kind.description, "openings": list(kind.openings)}).sampler
     generator, encoder = LocalGenerator("smollm2"), load_encoder("offline")
