@@ -151,7 +151,7 @@ def whole(algorithm: Algorithm, known: Mapping[str, Algorithm], settings: Settin
     below = [whole(known[algorithm.depends_on], known, settings)] if algorithm.depends_on else []
     tokens = [clients.tokens_pipeline()] if algorithm.client_tokens else []
     return Pipeline(
-        [*below, *tokens, algorithm.pipeline(settings), outputs(algorithm, described=settings.is_described)]
+        [*below, *tokens, algorithm.pipeline(settings), outputs(algorithm, has_readers=settings.has_readers)]
     )
 
 

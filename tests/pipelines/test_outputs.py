@@ -42,3 +42,8 @@ def test_popri_writes_what_is_read_apart_and_others_choose_among_their_synthetic
     read = {name: found[name][f"{name}.choose_for_reading"].inputs[0] for name in ("popri", "pe")}
     assert read == {"popri": "popri_reading_pool", "pe": "pe_synthetic"}
     assert found["popri"]["popri.write_for_reading"].outputs == ["popri_reading_pool"]
+
+
+def test_nothing_is_written_for_reading_if_no_texts_are_asked_for() -> None:
+    found = nodes(for_reading={"texts": 0})
+    assert not [name for names in found.values() for name in names if name.endswith("for_reading")]

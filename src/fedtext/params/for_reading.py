@@ -9,13 +9,13 @@ from fedtext.params.generation import Temperature
 
 
 class ForReading(Parameters):
-    """Of `texts` texts, the `share` that the generator finds the most plausible.
+    """Of `texts` texts, the `share` that the generator finds the most plausible; of none, no such texts are written.
 
     A text is left out if its cosine similarity to a more plausible one is at least `similarity`.
     POPri writes them for this alone, at `temperature`; of any other algorithm they are the first synthetic texts.
     """
 
-    texts: int = Field(ge=1)
+    texts: int = Field(ge=0)
     share: float = Field(gt=0, le=1)
     temperature: Temperature
     similarity: float = Field(gt=0, le=1)

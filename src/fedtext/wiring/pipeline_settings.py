@@ -135,6 +135,11 @@ class Settings:
         return corpus_is_public(self.parameters)
 
     @property
+    def has_readers(self) -> bool:
+        """True if texts are set apart for people to read: of a described kind, unless `for_reading.texts` is 0."""
+        return self.is_described and self.group("for_reading").get("texts") != 0
+
+    @property
     def is_described(self) -> bool:
         """Whether a generator writes the public text from a description."""
         corpus = self.group("corpus")

@@ -42,7 +42,11 @@ def planned(root: Path, name: str, seed: int, **entry: Any) -> ChildRun:
         conf=str(root),
         env=None,
         given={},
-        parameters={"largefedbench": {"out_dir": "/b"}, "engine": {"name": "processes"}},
+        parameters={
+            "largefedbench": {"out_dir": "/b"},
+            "engine": {"name": "processes"},
+            "for_reading": {"texts": 400},
+        },
         left=LEFT,
     )
 
@@ -80,3 +84,9 @@ def test_runs_of_one_data_root_follow_each_other_and_variants_come_last(tmp_path
 
 def test_a_run_that_an_engine_may_have_started_starts_none(tmp_path: Path) -> None:
     assert planned(tmp_path, "popri", 1).params.values["engine"] == children.ALONE
+
+
+def test_a_run_writes_texts_for_people_only_if_its_entry_asks_for_them(tmp_path: Path) -> None:
+    assert planned(tmp_path, "popri", 1).params.values["for_reading"] == {"texts": 0}
+    asked = planned(tmp_path, "read", 1, for_reading={"texts": 50})
+    assert asked.params.values["for_reading"] == {"texts": 50}

@@ -48,6 +48,7 @@ def end_with_parent() -> None:
 # The same split and public text throughout: the seeds show what the algorithms vary, and results pair.
 FIXED_SEEDS = ("partition", "described")
 ALONE = {"name": "in_process", "workers": None, "address": None}  # the engine of a run that an engine may have started
+UNREAD = {"texts": 0}  # a comparison measures, and its runs write no texts for people to read
 NOT_LINKED = (
     "lock",
     "lock_holder.json",
@@ -118,8 +119,9 @@ def planned(
     passed_on = {group: values for group, values in given.items() if group not in ("compare", "data_root")}
     snapshots = {"largefedbench": {"out_dir": parameters["largefedbench"]["out_dir"]}}  # not below the run's data root
     alone = {"engine": ALONE} if "engine" in parameters else {}
+    unread = {"for_reading": UNREAD} if "for_reading" in parameters else {}
     place = data_root(root, seed, name if entry.params else None)
-    params = merged(passed_on, snapshots, alone, seeds, simulated, entry.params, {"data_root": str(place)})
+    params = merged(unread, passed_on, snapshots, alone, seeds, simulated, entry.params, {"data_root": str(place)})
     source = data_root(root, seed, start_from) if start_from != name else None
     start = source if source != place else None
     return ChildRun(name, entry, seed, RunParameters(params), place, root.parent, left, start, project, conf, env)

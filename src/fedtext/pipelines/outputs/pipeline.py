@@ -11,10 +11,10 @@ from fedtext.wiring.unrolling import Namespace
 OF_PAIRS = (OutputType.PREFERENCES, OutputType.POLICY)  # whose private records are pairs
 
 
-def create_pipeline(algorithm: Algorithm, *, described: bool) -> Pipeline:
+def create_pipeline(algorithm: Algorithm, *, has_readers: bool) -> Pipeline:
     """Create privacy report and cost, from the ledger and exchange of the algorithm, or of the one it depends on.
 
-    Of texts whose kind is `described` to a model, the most plausible ones are chosen for reading.
+    Where texts have readers, the most plausible ones are chosen for them.
     """
     own, made, paid = Namespace(algorithm.name), algorithm.outputs, Outputs(algorithm.depends_on or algorithm.name)
     return Pipeline(
@@ -26,7 +26,7 @@ def create_pipeline(algorithm: Algorithm, *, described: bool) -> Pipeline:
                 name="write_privacy_report",
             ),
             own.node(nodes.cost_writer(algorithm.title), paid.exchange, made.cost, name="write_cost"),
-            *([_for_reading(own, algorithm)] if described and algorithm.makes is OutputType.TEXTS else []),
+            *([_for_reading(own, algorithm)] if has_readers and algorithm.makes is OutputType.TEXTS else []),
         ]
     )
 

@@ -226,14 +226,14 @@ def _last_candidates(made: Checkpoints, guidance: Guidance) -> Pipeline:
 OWN, CHECKPOINT = Outputs(POPRI.name), "popri_checkpoint"
 
 
-def final_pipeline(made: Checkpoints, guidance: Guidance, *, described: bool) -> Pipeline:
-    """Create the nodes from the last round to the synthetic data set and, of a `described` kind, texts for reading."""
+def final_pipeline(made: Checkpoints, guidance: Guidance, *, has_readers: bool) -> Pipeline:
+    """Create the nodes from the last round to the synthetic data set, and to texts for readers, if there are any."""
     return Pipeline(
         [
             *(_unaccounted_choice(made) if made.unaccounted else _choice(made)),
             *(_guided_texts(made, guidance) if guidance.texts else _texts(made)),
             *_synthetic(made),
-            *([_for_reading(made, guidance)] if described else []),
+            *([_for_reading(made, guidance)] if has_readers else []),
             *_records(made),
         ]
     )
@@ -376,7 +376,7 @@ def create_pipeline(settings: Settings) -> Pipeline:
         [
             setup_pipeline(made.single_release, guidance),
             rounds_pipeline(made, guidance),
-            final_pipeline(made, guidance, described=settings.is_described),
+            final_pipeline(made, guidance, has_readers=settings.has_readers),
         ]
     )
 
