@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedtext.generation.best_of import best_first, most_plausible, plausibility
+from fedtext.generation.best_of import _opening, best_first, most_plausible, plausibility
 from fedtext.generation.generators.endpoint import EndpointGenerator
 from fedtext.generation.generators.local import LocalGenerator
 from fedtext.models.encoder import Encoder, load_encoder
@@ -91,14 +91,12 @@ def test_nothing_behind_an_opening_comes_last(generator: LocalGenerator) -> None
 def test_what_makes_the_most_sense_is_read_first_of_the_texts_looked_at(
     generator: LocalGenerator, encoder: Encoder
 ) -> None:
-    texts = pd.DataFrame(
-        {"text": [MIXED[0], GOOD[0], MIXED[1], GOOD[1], "Read me."], "label": [None, "a", None, "b", "c"]}
-    )
+    texts = pd.DataFrame({"text": [MIXED[0], GOOD[0], MIXED[1], GOOD[1], "Read me."], "label": "a"})
 
     found = most_plausible(generator, encoder, texts, sampler(), for_reading(4))
 
-    assert dict(zip(found["text"], found["label"], strict=True)) == {GOOD[0]: "a", GOOD[1]: "b"}
-    assert found["plausibility"].tolist() == [0.75, 0.5]
+    assert dict(zip(found["text"], found["label"], strict=True)) == {GOOD[0]: "a", GOOD[1]: "a"}
+    assert found["plausibility"].tolist() == [0.875, 0.625]
 
 
 def test_a_text_that_says_what_a_more_plausible_one_says_is_left_out(
@@ -127,6 +125,32 @@ def test_a_likely_opening_leaves_the_others_their_places(generator: LocalGenerat
     assert set(unasked["text"]) == set(likely)
     assert found["text"].str.startswith("Zyx").sum() == 1, "as its share of the texts is"
     assert found["plausibility"].is_monotonic_decreasing
+
+
+def test_a_likely_class_leaves_the_others_their_places(generator: LocalGenerator, encoder: Encoder) -> None:
+    likely = [GOOD[0], "Return True if the file is closed.", "Return the name of the file."]
+    texts = pd.DataFrame({"text": [*likely, "Zyx qwv kjh lro.", "Mpt trd pfl mmbo."], "label": [*"aaa", *"bb"]})
+
+    found = most_plausible(generator, encoder, texts, sampler(), for_reading(5))
+
+    assert found["label"].tolist().count("b") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "opening"),
+    [
+        ("I went.", "I"),
+        ("It is late.", ""),
+        ("In May", "In May"),
+        ("In Mayence", ""),
+        ("How do I get it?", "How do I"),
+        ("我的卡丢了。", "我的"),
+        ("I", "I"),
+        ("", ""),
+    ],
+)
+def test_an_opening_is_whole_words(text: str, opening: str) -> None:
+    assert _opening(text, ["I", "In May", "How do", "How do I", "我的"]) == opening
 
 
 def test_texts_beside_a_server_stay_in_order_and_a_set_without_texts_is_empty(

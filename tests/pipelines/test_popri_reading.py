@@ -75,3 +75,17 @@ def test_the_release_s_words_guide_them(generator: LocalGenerator, adapter: Path
 
     counts = [int(texts["text"].str.lower().str.count("socket").sum()) for texts in (guided, plain)]
     assert counts[0] > counts[1] + 5, counts
+
+
+@pytest.mark.parametrize(
+    ("prompts", "at_once", "asked"), [(55, 384, (55, 8)), (1250, 384, (400, 1)), (3, 384, (3, 134)), (3, 48, (3, 48))]
+)
+def test_as_many_are_asked_for_as_people_are_shown_some_of(prompts: int, at_once: int, asked: tuple[int, int]) -> None:
+    assert conf_base(ForReading, texts=400).shared_out(prompts, at_once) == asked
+
+
+def test_first_answers_come_first(generator: LocalGenerator, adapter: Path) -> None:
+    texts = write_for_reading(generator, prompts(), CHECKPOINT, POPRI, CHUNKING, reading(1.0), adapter)
+
+    assert texts["response"].is_monotonic_increasing
+    assert set(texts["prompt_id"].head(3)) == {0, 1, 2}

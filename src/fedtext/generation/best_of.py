@@ -46,8 +46,8 @@ def most_plausible(
 ) -> pd.DataFrame:
     """Return the written texts that make the most sense to a reader, the most plausible first.
 
-    Texts are ranked among those with the same opening: a likely opening would leave the others no place. One that says
-    what an earlier one said is left out.
+    Texts are ranked among those with the same opening and label: a likely one would leave the others no place. A text
+    that says what an earlier one said is left out.
 
     Args:
         generator: A model that was told what the texts are. A server gives no likelihoods: its texts stay in order.
@@ -57,8 +57,8 @@ def most_plausible(
         for_reading: How many texts are looked at, the share that is kept, and what counts as a near-duplicate.
 
     Returns:
-        Columns `text`, `label` and `plausibility`: the share of the texts with its opening that are less plausible;
-        None beside a server.
+        Columns `text`, `label` and `plausibility`: its place among the texts ranked with it, near 1 for the most
+        plausible and near 0 for the least; None beside a server.
     """
     read = written[["text", "label"]].head(for_reading.texts).reset_index(drop=True)
     kept = math.ceil(for_reading.share * len(read))
@@ -73,14 +73,24 @@ def _ranked(generator: Generator, read: pd.DataFrame, sampler: Sampler) -> pd.Da
         return read.assign(plausibility=None)
     asked = read[["text"]].assign(topic=None, opening=[_opening(text, sampler.openings) for text in read["text"]])
     scores = pd.Series(plausibility(generator, asked, sampler), index=read.index)
-    alike = scores.groupby(asked["opening"])
-    less_plausible = 1 - alike.rank("first", ascending=False) / alike.transform("size")
-    return read.assign(plausibility=less_plausible).iloc[np.lexsort((-scores, -less_plausible))]
+    alike = scores.groupby([asked["opening"], read["label"]], dropna=False)
+    place = 1 - (alike.rank("first", ascending=False) - 0.5) / alike.transform("size")
+    return read.assign(plausibility=place).iloc[np.lexsort((-scores, -place))]
 
 
 def _opening(text: str, openings: Sequence[str]) -> str:
-    """Return the opening that the text begins with, the longest of several; nothing if it has none of them."""
-    return max((opening for opening in openings if text.startswith(opening)), key=len, default="")
+    """Return the opening whose words the text begins with, the longest of several; nothing if it has none of them."""
+    return max((opening for opening in openings if _begins(text, opening)), key=len, default="")
+
+
+def _begins(text: str, opening: str) -> bool:
+    """Return whether the text begins with the opening, and not in the middle of a word ("I" is no opening of "It")."""
+    around = opening[-1:] + text[len(opening) : len(opening) + 1]
+    return text.startswith(opening) and not (len(around) == 2 and all(map(_has_case, around)))
+
+
+def _has_case(letter: str) -> bool:
+    return letter.lower() != letter.upper()  # in a script without case a word may go on without a space
 
 
 def plausibility(generator: TrainableGenerator, texts: pd.DataFrame, sampler: Sampler) -> Float[np.ndarray, " text"]:

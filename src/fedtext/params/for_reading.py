@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from pydantic import Field
 
 from fedtext.params import Parameters
@@ -19,3 +21,8 @@ class ForReading(Parameters):
     share: float = Field(gt=0, le=1)
     temperature: Temperature
     similarity: float = Field(gt=0, le=1)
+
+    def shared_out(self, prompts: int, at_once: int) -> tuple[int, int]:
+        """Return how many of the prompts are asked for the texts, and for how many each, `at_once` at most."""
+        asked = min(prompts, self.texts)
+        return asked, min(math.ceil(self.texts / asked), at_once)

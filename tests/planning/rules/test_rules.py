@@ -92,6 +92,7 @@ def test_popri_writes_as_many_texts_as_it_says() -> None:
     given, popri = Given(parameters(), POPULATION), conf_base(Popri)
     written = [rule_of(f"popri.{name}")(given)[0].texts for name in ("generate_candidates", "generate_final_texts")]  # type: ignore[misc]
     assert (popri.rounds + 1) * written[0] + written[1] == popri.written_texts
+    assert rule_of("popri.write_for_reading")(given)[0].texts == 440, "eight of each of the 55 final prompts"  # type: ignore[misc]
 
 
 def test_private_training_passes_over_the_units_as_often_as_declared() -> None:

@@ -58,6 +58,8 @@ NOT_LINKED = (
     "mlartifacts",
     f"{PARTIAL}*",
     f"{REPLACED}*",
+    "for_reading.csv",  # another entry's, and none of this one's
+    "reading_pool.parquet",
 )
 
 

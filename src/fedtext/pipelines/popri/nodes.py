@@ -363,20 +363,22 @@ def write_for_reading(
     for_reading: ForReading,
     *adapters: Path,
 ) -> pd.DataFrame:
-    """Write at least `for_reading.texts` more texts of the chosen adapter, at the temperature for reading, each once.
+    """Ask for about `for_reading.texts` more texts of the chosen adapter, at the temperature for reading (decision 64).
 
-    Models do not learn from them: a calm text reads better, and a varied one teaches more (decision 64).
+    The first answers to all prompts come before the second ones, each text once and none empty. Models do not learn
+    from them.
     """
+    asked, responses = for_reading.shared_out(len(prompts), popri.sampler.batch_size)
     calm = popri.sampler.model_copy(update={"temperature": for_reading.temperature})
     texts = sampled_texts(
         generator,
         adapters[checkpoint["adapter"]],
-        prompts,
+        prompts.head(asked),
         "for reading",
-        math.ceil(for_reading.texts / len(prompts)),
+        responses,
         popri.model_copy(update={"sampler": calm}),
         chunking,
-    )
+    ).sort_values("response", kind="stable")
     return texts[(texts["text"] != "") & ~texts["text"].duplicated()].reset_index(drop=True)
 
 
@@ -390,10 +392,10 @@ def write_guided_for_reading(
     words: pd.DataFrame,
     *adapters: Path,
 ) -> pd.DataFrame:
-    """Write the same texts, with words as frequent as in the release."""
-    return write_for_reading(
-        guided(generator, prompts, words, popri), prompts, checkpoint, popri, chunking, for_reading, *adapters
-    )
+    """Write the same texts, guided by the words of the release."""
+    asked, _ = for_reading.shared_out(len(prompts), popri.sampler.batch_size)
+    writer = guided(generator, prompts.head(asked), words, popri)
+    return write_for_reading(writer, prompts, checkpoint, popri, chunking, for_reading, *adapters)
 
 
 def select_synthetic(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from fedtext.generation.prompt_forms import LISTED
 from fedtext.params.ctcl import Ctcl
 from fedtext.params.dp_prediction import DpPrediction
@@ -49,8 +47,8 @@ def _final_texts(given: Given) -> tuple[Work, ...]:
 def _reading_pool(given: Given) -> tuple[Work, ...]:
     own = _popri(given)
     prompts = prompts_for(own.synthetic_texts, own.final_responses, own.oversample)
-    responses = math.ceil(given.params("for_reading", ForReading).texts / prompts)
-    return (given.written(prompts, responses, own.sampler, within="popri"),)
+    asked, responses = given.params("for_reading", ForReading).shared_out(prompts, own.sampler.batch_size)
+    return (given.written(asked, responses, own.sampler, within="popri"),)
 
 
 def _control_texts(given: Given) -> tuple[Work, ...]:

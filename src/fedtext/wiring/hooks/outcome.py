@@ -48,13 +48,14 @@ class OutcomeHook:
 def outcome(pipeline: Pipeline, catalog: DataCatalog, seconds: float) -> Iterator[str]:
     """Yield the lines of the outcome."""
     made = pipeline.all_outputs()
-    for ours in (Outputs(name.removesuffix("_scorecard")) for name in sorted(made) if name.endswith("_scorecard")):
-        yield ""
-        card = catalog.load(ours.scorecard)
-        for sentence in card["headline"]:
-            yield from textwrap.wrap(sentence, WIDTH)
-        yield ""
-        yield _labelled("epsilon so far", _so_far(pipeline, catalog, ours, card))
+    for ours in (Outputs(name.removesuffix("_cost")) for name in sorted(made) if name.endswith("_cost")):
+        if ours.scorecard in made:
+            yield ""
+            card = catalog.load(ours.scorecard)
+            for sentence in card["headline"]:
+                yield from textwrap.wrap(sentence, WIDTH)
+            yield ""
+            yield _labelled("epsilon so far", _so_far(pipeline, catalog, ours, card))
         for label, name in {"texts": ours.synthetic, "to read first": ours.for_reading, "report": ours.report}.items():
             if name in made:
                 yield _labelled(label, _place(catalog, name))
