@@ -38,7 +38,9 @@ def test_it_is_above_every_control_and_closes_much_of_the_gap(tmp_path: Path) ->
     assert set(first["text"]) <= set(pool)
     private = set(pd.read_parquet(tmp_path / "03_primary" / "private_samples.parquet")["text"])
     assert not private & {*texts, *pool}
-    assert "that is better than as many public texts" in " ".join(done.stdout.split())
+    said = " ".join(done.stdout.split())
+    assert "that is better than as many public texts" in said
+    assert f"to read first {tmp_path / '07_model_output' / 'popri' / 'for_reading.csv'}" in said
 
 
 @pytest.mark.slow
