@@ -175,7 +175,8 @@ class ResumableRunner(SequentialRunner):
                         catalog.release(name)
                 return_freed_memory()
             store.record_run(node.name for node in pipeline.nodes)
-        self._logger.info("Ran %d nodes of %d; the others are up to date in %s", len(ran), total, data_root)
+            # within: the log file is the store's
+            self._logger.info("Ran %d nodes of %d; the others are up to date in %s", len(ran), total, data_root)
 
     @contextmanager
     def _store(self, data_root: Path) -> Iterator[Store]:
