@@ -4,8 +4,8 @@
     python -m benchmarks.readable delivered "bank questions=data/bank" ... [--texts 50] [--out build/readable]
     python -m benchmarks.readable count LABELS [LABELS ...] [--out build/readable]
 
-`write` lets the default generator write `--texts` texts a kind and recipe, and keeps those that would be kept
-for reading (`for_reading`). It shuffles them over kinds and recipes into `texts.jsonl` (`id`, `kind`, `text`), and says in
+`write` lets the default generator write `--texts` texts a kind and recipe, and keeps those that would be kept for
+reading (`for_reading`). It shuffles them over kinds and recipes into `texts.jsonl` (`id`, `kind`, `text`), and says in
 `key.json` which is which. What is there already is not written again; on a slow core a text takes a second.
 
 `delivered` takes `--texts` of what each run of POPri, with the kind's openings, left for reading, and as many of its

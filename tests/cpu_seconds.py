@@ -107,9 +107,10 @@ class CpuSeconds:
         for name, took in sorted(whole.items(), key=lambda one: -one[1])[:SHOWN]:
             if took >= WORTH_SHOWING:
                 terminalreporter.write_line(f"{took:8.1f} s  {name}")
+        every = self.quick_seconds()
         for name, took in self.too_long().items():
             terminalreporter.write_line(
-                f"TOO LONG: {name} took {took:.0f} processor seconds, and may take {_limit(name, self.quick_seconds()):.0f}: make it "
+                f"TOO LONG: {name} took {took:.0f} processor seconds, and may take {_limit(name, every):.0f}: make it "
                 "smaller, or mark it slow",
                 red=True,
             )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fedtext.algorithms.popri.steps import draw_prompts
 from fedtext.generation.generators.local import LocalGenerator
 from fedtext.params.corpus import Chunking
 from fedtext.params.for_reading import ForReading
@@ -31,8 +32,6 @@ CHUNKING, CHECKPOINT = conf_base(Chunking), {"adapter": 0}
 
 
 def prompts() -> pd.DataFrame:
-    from fedtext.algorithms.popri.steps import draw_prompts
-
     public = pd.DataFrame({"text": SHOWN * 4, "label": None})
     return draw_prompts(public, public.index.to_numpy(), POPRI, "final", 3)
 
