@@ -139,11 +139,12 @@ def print_plan(
     """
     from fedtext.job_plans import plans_of  # here: other commands need none of it
     from fedtext.planning.wording import plan_page
-    from fedtext.wiring.hooks.preflight import check_names
+    from fedtext.wiring.hooks.preflight import check_names, check_names_have_values
     from fedtext.wiring.planning import paces_of
 
     with _one_sentence():
         loader = loader_for(env, params, conf_source)
+        check_names_have_values(params)
         check_pipelines(names := list(pipelines) or ["__default__"])
         check_names(params)
         paces = paces_of(loader, measures=True)

@@ -90,6 +90,7 @@ ALIKE = [
     ("zo\u00eb", "zoe\u0308"),
     ("stra\u00dfe", "STRASSE"),
     ("7", "007"),
+    ("1" * 5000, "0" + "1" * 5000),
     ("7", "7.0"),
     ("7", "\u0000 7\u200e"),
     ("o'brien", "O\u2019Brien"),
@@ -245,6 +246,28 @@ def listed(tmp_path: Path, content: str) -> str:
 
 def test_ids_are_read_one_a_line(tmp_path: Path) -> None:
     assert listed_ids(listed(tmp_path, "b\n 007 \n\nzo\u00eb\n")) == ["b", "007", "zo\u00eb"]
+
+
+def test_a_list_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    assert listed_ids(listed(tmp_path, "\ufeffb\nc\n")) == ["b", "c"]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_a_list_in_another_encoding_is_refused(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "enrolled.txt").write_bytes("zo\u00eb\nc1\n".encode(encoding))
+    with refuses("line-not-utf8"):
+        listed_ids(str(tmp_path / "enrolled.txt"))
+
+
+@pytest.mark.parametrize("first", ["client_id", "client_id,name", "Patient ID", "kundennummer", "name;id"])
+def test_the_name_of_a_column_is_nobody_who_is_enrolled(tmp_path: Path, first: str) -> None:
+    with refuses("enrolment-with-header", parameter="privacy.enrolment"):
+        listed_ids(listed(tmp_path, f"{first}\nc1\nc2\n"))
+
+
+@pytest.mark.parametrize("first", ["client 1", "person-1", "Smith, John", "ann@customer.com", "user7"])
+def test_an_id_may_hold_such_a_word(tmp_path: Path, first: str) -> None:
+    assert listed_ids(listed(tmp_path, f"{first}\nc1\n")) == [first, "c1"]
 
 
 @pytest.mark.parametrize(

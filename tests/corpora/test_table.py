@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
+import unicodedata
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -211,10 +214,14 @@ def test_a_client_column_by_almost_its_name_does_not_make_each_row_a_client(tmp_
     assert read_table(named)["client_id"].tolist() == ["x", "x", "y"]
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
-@pytest.mark.parametrize(
-    "name", ["patient_id", "clientid", "user_id", "Client", "User Name", "authorID", "worker", "ticket_id", "PersonId"]
+OWNERS = (
+    "patient_id clientid user_id Client authorID worker ticket_id PersonId id_patient patient_no patient_number PatientNr "
+    "customer_code user_uuid user_key patients email account mrn Kundennummer login UserName rater labeler_id client-ids"
 )
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize("name", ["User Name", *OWNERS.split()])
 def test_a_column_that_looks_like_the_clients_does_not_make_each_row_a_client(tmp_path, suffix, name):
     """Else epsilon would protect a row where a person was meant, and nobody would hear of it."""
     corpus = write(tmp_path / f"a.{suffix}", {name: ["x", "x", "y"], "text": [SECRET, "b", "c"]})
@@ -348,6 +355,15 @@ def test_a_copy_of_the_private_table_is_no_public_text(tmp_path):
     validate_private_rows(private, of(tmp_path / "mine.csv"))  # none is named
 
 
+@pytest.mark.parametrize("changed", ["{} ", "\u00a0{}", "\u200b{}", "{}\r\n"])
+@pytest.mark.parametrize("form", [str, str.upper, partial(unicodedata.normalize, "NFD")])
+def test_a_copy_that_reads_alike_is_none_either(tmp_path, changed, form):
+    private = [f"Zoë, {SECRET} {i}" for i in range(10)]
+    copied = write(tmp_path / "copy.csv", {"text": [changed.format(form(text)) for text in private]})
+    with refuses("public-texts-are-private"):
+        validate_private_rows(private, shown(copied))
+
+
 # --- control codes
 
 REVIEWS = {
@@ -434,6 +450,14 @@ def test_joined_files_are_not_a_record_of_column_names(tmp_path):
     refused(raw(tmp_path / "b.csv", three.encode()), "header-repeated", "rows 4, 7")
 
 
+@pytest.mark.parametrize(
+    "header", ["\ufeffclient_id,text", "Client_ID,Text ", '"client_id", text', "text,client_id", "TEXT,\u200bclient_id"]
+)
+def test_the_header_of_a_joined_file_is_known_in_other_letters_and_orders(tmp_path, header):
+    joined = f"client_id,text\nx,{SECRET}\ny,b\n{header}\n{SECRET} 2,x\n"
+    refused(raw(tmp_path / "a.csv", joined.encode()), "header-repeated", "row 4")
+
+
 def test_a_row_may_hold_a_column_s_name(tmp_path):
     assert len(read_table(raw(tmp_path / "a.csv", b"client_id,text\nx,text\nclient_id,b\n"))) == 2
 
@@ -442,6 +466,21 @@ def test_a_row_may_hold_a_column_s_name(tmp_path):
 def test_a_quote_that_is_never_closed_is_named_by_the_row_of_the_sheet(tmp_path, before):
     rows = "".join(f"{SECRET} {i}\n" for i in range(before))
     refused(raw(tmp_path / "a.csv", f'text\n{rows}"open\nb\nc\n'.encode()), "not-csv", f"row {before + 2}")
+
+
+@pytest.mark.parametrize(
+    "row",
+    ['c1,"never closed\nc2,in its text\nc3,"quoted"', 'c1,"24" screen"', 'c1,"He said \\"hello\\""', 'c1,"a" \nc2,b'],
+)
+def test_a_quote_that_closes_before_its_text_ends_gives_no_row_to_another_client(tmp_path, row):
+    refused(raw(tmp_path / "a.csv", f"client_id,text\nx,{SECRET}\n\n{row}\n".encode()), "not-csv", "in row 3")
+
+
+def test_quotes_that_are_text(tmp_path):
+    rows = f'client_id,text\nx,{SECRET}\ny,a 24" screen\nz,"it ""says"" so"\nw,"\n{"long " * 40_000}"\n'
+    texts = read_table(raw(tmp_path / "a.csv", rows.encode()))["text"].tolist()
+    assert texts[1:3] == ['a 24" screen', 'it "says" so']
+    assert len(texts[3]) == 200_001
 
 
 @pytest.mark.parametrize("first", ["# exported on Monday", "#", "Messages", "# a, b"])
@@ -482,6 +521,67 @@ def test_faults_of_a_part_name_it(tmp_path):
         read_table(of(folder))
     pd.DataFrame({**ROWS, "text": [SECRET, "", "x"]}).to_parquet(folder / "part-9.parquet")
     refused(of(folder), "unusable-rows", "row 5")
+
+
+def test_columns_that_divide_a_table_into_folders_are_columns(tmp_path):
+    rows = pd.DataFrame(
+        {"client_id": ["007", "a/b", "007", None], "text": [SECRET, "b", "c", "d"], "day": [1, 1, 2, 2]}
+    )
+    rows.iloc[:3].to_parquet(tmp_path / "parts", partition_cols=["client_id", "day"])
+    found = read_table(of(tmp_path / "parts")).sort_values("text")
+    assert found[["client_id", "text"]].to_numpy().tolist() == [["a/b", "b"], ["007", "c"], ["007", SECRET]]
+    rows.to_parquet(tmp_path / "nobody", partition_cols=["client_id"])
+    refused(of(tmp_path / "nobody"), "unusable-rows", "no id")
+    rows.rename(columns={"client_id": "patient"}).to_parquet(tmp_path / "named", partition_cols=["patient"])
+    refused(of(tmp_path / "named"), "column-may-name-clients", "'patient'")
+
+
+@pytest.mark.parametrize("name", [b"pipe.parquet", b"\xff\xfe.parquet", b"gone.parquet"])
+def test_a_part_that_is_no_plain_file_is_not_opened(tmp_path, name):
+    folder = os.fsencode(parts(tmp_path / "parts"))
+    place = os.path.join(folder, name)
+    if name.startswith(b"pipe"):
+        os.mkfifo(place)
+    elif name.startswith(b"gone"):
+        os.symlink(b"/nowhere", place)
+    else:
+        Path(os.fsdecode(place)).write_bytes(b"")
+    with refuses("part-not-a-file"):
+        read_table(of(tmp_path / "parts"))
+
+
+def test_a_folder_named_as_a_file_holds_parts(tmp_path):
+    pd.DataFrame(ROWS, dtype=object).to_parquet(
+        parts(tmp_path / "parts" / "table.parquet") / "more.parquet", index=False
+    )
+    assert len(read_table(of(tmp_path / "parts"))) == 6
+
+
+def test_columns_of_inner_objects_are_named_with_a_dot(tmp_path):
+    rows = [{"body": {"text": f"text {i}"}, "meta": {"owner": {"client_id": i % 2}}} for i in range(4)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    inner = conf_base(Corpus, source="table", path=str(tmp_path / "a.jsonl"), text_column="body.text")
+    refused(inner, "column-may-name-clients", "meta.owner.client_id")
+    found = read_table(inner.model_copy(update={"client_column": "meta.owner.client_id"}))
+    assert found["text"].tolist() == [f"text {i}" for i in range(4)]
+    assert found["client_id"].tolist() == ["0", "1", "0", "1"]
+
+
+def test_a_name_that_comes_twice_in_an_object_is_refused(tmp_path):
+    rows = f'{{"client_id": "a", "text": "{SECRET}"}}\n{{"client_id": "a", "text": "x", "client_id": "b"}}\n'
+    refused(raw(tmp_path / "a.jsonl", rows.encode()), "name-twice", "line 2")
+
+
+@pytest.mark.parametrize(
+    "heading", ["text_id", "id", "row_no", "user_agent", "patient_age", "customer_message", "review", "code"]
+)
+def test_other_columns_do_not_matter(tmp_path, heading):
+    assert len(read_table(write(tmp_path / "a.csv", {"text": ["one", "two"], heading: ["x", "x"]}))) == 2
+
+
+def test_an_owner_s_name_may_be_that_of_the_texts(tmp_path):
+    rows = write(tmp_path / "a.csv", {"email": ["one", "two"]})
+    assert len(read_table(rows.model_copy(update={"text_column": "email"}))) == 2
 
 
 def test_a_directory_without_parts(tmp_path):

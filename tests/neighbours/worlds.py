@@ -34,7 +34,7 @@ from fedtext.wiring.config import ProjectConfigLoader, active_parameters, loader
 from fedtext.wiring.generators import PREFIX
 
 ROOT = Path(__file__).parents[2]
-MODELS = ("generator", "chunk_tokenizer", "on_device", "encoder")
+MODELS = {"generator", "describer", "downstream", "chunk_tokenizer", "on_device", "encoder"}
 Messages = dict[str, Counter[bytes]]  # of each release, SHA-256 of what its units sent, as integers on the grid
 
 
@@ -217,12 +217,12 @@ def _until_released(job: Pipeline, of_evaluation: bool) -> list[Node]:
 
 
 def _models(nodes: list[Node]) -> dict[str, Any]:
-    """Those of every job, and the named generators that the nodes read."""
+    """Those that the nodes read: the catalog's own, and named generators."""
     assert ProjectConfigLoader.active is not None
-    named = sorted({name for node in nodes for name in node.inputs if name.startswith(PREFIX)})
+    read = [name for name in _datasets(nodes) if name in MODELS or name.startswith(PREFIX)]
     config = ProjectConfigLoader.active["catalog"]
     catalog = DataCatalog.from_config({name: config[name] for name in (*MODELS, f"{PREFIX}{{name}}")})
-    return {name: catalog.load(name) for name in (*MODELS, *named)}
+    return {name: catalog.load(name) for name in read}
 
 
 def _parameters(nodes: list[Node]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fedtext.system.missing import nullable
+from fedtext.system.missing import is_blank, nullable
 
 GIVEN = ["a", None, "", "nan", "None"]
 
@@ -25,3 +25,11 @@ def test_a_column_of_nothing_has_nothing(values: list[object], tmp_path: Path) -
     assert nullable(pd.Series(values, dtype=object)) == [None] * len(values)
     pd.DataFrame({"label": pd.Series([None] * len(values), dtype=object)}).to_parquet(tmp_path / "a.parquet")
     assert nullable(pd.read_parquet(tmp_path / "a.parquet")["label"]) == [None] * len(values)
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \t", "\u200b", "\ufe0f", "\u034f\u180b", "\u17b4", "\U000e0100", "\u2800 \u3164"]
+)
+def test_what_shows_nothing_is_blank(text: str) -> None:
+    assert is_blank(text)
+    assert not is_blank(text + "a")

@@ -122,7 +122,7 @@ COMMANDS = [  # options of `kedro run`
     ("--params corpus.source=imdb,corpus.path=/nowhere", "corpus.path /nowhere is not there", "check the path"),
     ("--pipelines contamination", "contamination needs a snapshot", "contamination.cutoff=2024-06-30"),
     ("--pipelines largefedbench_export", "an export needs a snapshot", "export.config=congress"),
-    ("--params corpus.source=snapshot", "corpus.source 'snapshot' needs corpus.snapshot", "corpus.config=congress"),
+    ("--params corpus.source=snapshot", "corpus.source 'snapshot' needs a snapshot", "corpus.config=congress"),
     ("--params chunking.length=5000", "chunking.length is 5000", "make it smaller"),
     (
         "--pipelines pe_sft --params chunking.length=250",
@@ -139,7 +139,7 @@ COMMANDS = [  # options of `kedro run`
         "wasp lists 12 samples of chunking.length 100, up to 1464 tokens",
         "lower chunking.length to",
     ),
-    ("--params corpus.description=คำถามของลูกค้าธนาคาร,models.describer=smollm2", "100%", "of corpus.description"),
+    ("--params corpus.description=คำถามของลูกค้าธนาคาร,models.generator=smollm2", "100%", "of corpus.description"),
     ("--params data_root=", "data_root is empty", "name a directory"),
     ("--params popri.seed=18446744073709551616", "popri.seed is 18446744073709551616", "less than 4294967296"),
     ("--params evaluation.seed=-1", "evaluation.seed is -1", "greater than or equal to 0"),
@@ -147,7 +147,6 @@ COMMANDS = [  # options of `kedro run`
     ("--params popri.sampler.temperature=1e-39", "popri.sampler.temperature is 1e-39", "greater than or equal to"),
     ("--params partition.alpha=.inf", "partition.alpha is inf", "finite number"),
     ("--params privacy.epsilon=.inf", "privacy.epsilon is inf", "infinity protects nobody"),
-    ("--params popri.seed=1,popri.seed=2", "popri.seed 2 times", "give it once"),
     ("--params corpus.description=mails,privacy.epsilon", "privacy.epsilon has no value", "write privacy.epsilon="),
     ("--params popri.seed=3,privacy.delta,popri.rounds=1", "privacy.delta has no value", "write privacy.delta="),
 ]
@@ -442,6 +441,12 @@ def test_what_is_no_parameter_at_all_is_told_how_to_give_one(said: Callable[...,
     code, text = said("run", "--params", value)
     assert code == 2
     assert "give NAME=VALUE" in text
+
+
+def test_a_value_that_is_given_twice(said: Callable[..., Told]) -> None:
+    code, text = said("run", "--params", "popri.seed=1,popri.seed=2")
+    assert code == 2
+    assert "popri.seed 2 times: give it once" in text
 
 
 @pytest.mark.parametrize("value", ["popri.labels=[json,email,popri.rounds=1", "popri.labels={json"])

@@ -392,6 +392,7 @@ def test_four_kills_at_random_moments_leave_the_same_bytes(toy: ToyProject) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 def test_two_hundred_kills_at_random_moments_leave_the_same_bytes(toy: ToyProject) -> None:
     assert interrupted_forever_after(toy, kills=200, seed=1) >= 200
 

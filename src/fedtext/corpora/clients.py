@@ -21,12 +21,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from fedtext.corpora.columns import column_names, looks_like_owner
+from fedtext.corpora.columns import column_names, is_heading, owner_columns
+from fedtext.corpora.formats import text_lines
 from fedtext.corpora.published.known import PUBLISHED
 from fedtext.params.corpus import PUBLISHED_NAMES, ClientIds, Corpus, Partition
 from fedtext.params.privacy import Privacy
 from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError, MissingFileError
+from fedtext.system.missing import INVISIBLE
 
 
 def client_of(corpus: Corpus, partition: Partition) -> str | None:
@@ -45,14 +47,11 @@ def client_of(corpus: Corpus, partition: Partition) -> str | None:
     if corpus.client_column in names:
         alike = ", those that look alike being one" if corpus.client_ids == "folded" else ""
         return f"each value of column '{corpus.client_column}'{alike}"
-    refused = corpus.client_column is not None and any(map(looks_like_owner, names))
+    used = (corpus.text_column, corpus.label_column, corpus.date_column, corpus.silo_column)
+    refused = corpus.client_column is not None and bool(owner_columns(names, used))
     return "each row" if names and not refused else None
 
 
-# What nothing shows besides "format" and "control": Unicode's Default_Ignorable_Code_Point.
-_INVISIBLE = re.compile(
-    "[\u2800\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
-)
 _FORMAT, _CONTROL, _DASH, _DIGIT = "Cf", "Cc", "Pd", "Nd"
 _MINUS = "\u2212"
 _APOSTROPHES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u00b4`"), "'")
@@ -68,13 +67,13 @@ def folded(one: str) -> str:
     looks = ""
     while looks != one:  # a step may make room for another: a space that goes lets an accent join its letter
         looks, one = one, _step(one)
-    if _NUMBER.fullmatch(looks) and (number := Decimal(looks)) == number.to_integral_value():
-        return str(int(number))
+    if _NUMBER.fullmatch(looks) and (number := Decimal(looks)) == (whole := number.to_integral_value()):
+        return f"{whole:f}" if whole else "0"  # not by int, which reads 4,300 digits at most
     return looks
 
 
 def _step(one: str) -> str:
-    shown = "".join(filter(None, map(_plain, _INVISIBLE.sub("", one).translate(_APOSTROPHES))))
+    shown = "".join(filter(None, map(_plain, INVISIBLE.sub("", one).translate(_APOSTROPHES))))
     looks = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", shown).casefold())
     return "".join(looks.replace(_DOTTED_I, "i").split())
 
@@ -161,7 +160,15 @@ def listed_ids(path: str, mode: ClientIds = None) -> list[str]:
         ValueError: It is empty, or holds an id twice, or two that look alike.
     """
     file = existing_list(path)
-    ids = [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    ids = [line.strip() for line in text_lines(file) if line.strip()]
+    if ids and any(is_heading(cell) for cell in re.split("[,;\t]", ids[0])):
+        raise InputError(
+            f"privacy.enrolment {path} begins with the name of a column, which would be somebody enrolled: give one "
+            "client id a line and nothing else",
+            code="enrolment-with-header",
+            parameter="privacy.enrolment",
+            value=str(path),
+        )
     if not ids:
         raise InputError(
             f"privacy.enrolment {path} holds no id: write one client id a line",

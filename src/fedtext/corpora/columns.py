@@ -15,9 +15,10 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pandas as pd
 
@@ -41,17 +42,21 @@ _HEADINGS = (
     "customer_id patient_id speaker name created_at timestamp time split source index"
 )
 HEADINGS = frozenset(_HEADINGS.split())  # usual column names
-# Whom a heading may mean, alone or as `patient_id`, `UserName`; and whose id does not say whose a row is.
+# Whom a heading may mean, alone or as `patient_id`, `UserName`, `nr_kunde`; and whose id does not say whose a row is.
 _OWNERS = (
     "client user patient person author writer customer member speaker sender owner worker annotator employee student "
-    "participant respondent"
+    "participant respondent rater labeler labeller reviewer subscriber account login handle email mrn "
+    "kunde kunden klient patientin patienten nutzer benutzer mitarbeiter utilisateur cliente usuario paciente"
 )
 _NOT_OWNERS = (
     "row record text document doc item sample example entry line index pair prompt question answer message comment "
     "review note post sentence utterance label class category intent topic"
 )
+_IDENTIFIERS = "id ids no nr num number nummer code uuid guid key hash name ref numero"
 OWNERS, NOT_OWNERS = frozenset(_OWNERS.split()), frozenset(_NOT_OWNERS.split())
+IDENTIFIERS = frozenset(_IDENTIFIERS.split())
 _BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # a folder's name for rows without the value
 DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
@@ -88,23 +93,43 @@ def chosen_columns(named: Mapping[str, str], fields: Sequence[str], path: Path, 
                 value=column,
             )
         if field == "client_column":
-            _validate_owner_column(path, names)
+            _validate_owner_column(path, named, names)
     return list(dict.fromkeys(found))
 
 
+def is_heading(cell: str) -> bool:
+    """Return whether a cell holds a usual column name and no value."""
+    return cell.strip().casefold() in HEADINGS or looks_like_owner(cell)
+
+
+def owner_columns(names: Sequence[str], used: Collection[str]) -> list[str]:
+    """Return those of a file's columns that may say whose a row is, besides the columns that are `used`."""
+    return [name for name in names if name not in used and looks_like_owner(name)]
+
+
 def looks_like_owner(heading: str) -> bool:
-    """Return whether a column name suggests the owner of a row: `patient_id`, `ClientID`, `author`; not `text_id`."""
+    """Return whether a column name suggests the owner of a row: `patient_id`, `ClientNo`, `author`; not `text_id`."""
     words = [word.casefold() for word in _BETWEEN_WORDS.split(heading) if word]
-    whom = "".join(words).removesuffix("id").removesuffix("name")
-    return whom in OWNERS or (len(words) > 1 and words[-1] == "id" and whom not in NOT_OWNERS)
+    whom = [one for word in words if word not in IDENTIFIERS and (one := _without_identifier(word))]
+    if whom and all(word in OWNERS or word.removesuffix("s") in OWNERS for word in whom):
+        return True
+    if "." in heading and looks_like_owner(heading.rpartition(".")[2]):
+        return True
+    return len(words) > 1 and words[-1] == "id" and "".join(words[:-1]) not in NOT_OWNERS
 
 
-def _validate_owner_column(path: Path, names: Sequence[str]) -> None:
+def _without_identifier(word: str) -> str:
+    """Return `user` for `userid`, and a word that ends in no identifier as it is."""
+    ends = (end for end in sorted(IDENTIFIERS, key=len, reverse=True) if word.endswith(end))
+    return word.removesuffix(next(ends, ""))
+
+
+def _validate_owner_column(path: Path, named: Mapping[str, str], names: Sequence[str]) -> None:
     """Raise ValueError if a column that is not used as the owner looks like one.
 
     Without this check each row would silently be a client of its own.
     """
-    if owner := next(filter(looks_like_owner, names), None):
+    if owner := next(iter(owner_columns(names, named.values())), None):
         raise InputError(
             f"{path} has no column '{USUAL['client_column']}', and its column {owner!r} may say whose a row is: set "
             f"corpus.client_column={owner}, or corpus.client_column=null if each row is a client of its own",
@@ -146,11 +171,33 @@ def parquet_parts(path: Path) -> list[Path]:
     """Return the Parquet files of a table in the order of their names: itself, or all below a directory.
 
     Names that begin with a dot or an underscore are other programs' notes.
+
+    Raises:
+        ValueError: A part is no plain file.
     """
     if not path.is_dir():
         return [path]
-    inside = (part.relative_to(path) for part in path.rglob("*.[pP][aA][rR][qQ][uU][eE][tT]"))
-    return sorted(path / part for part in inside if not any(name[0] in "._" for name in part.parts))
+    inside = (part.relative_to(path) for part in path.rglob("*.[pP][aA][rR][qQ][uU][eE][tT]") if not part.is_dir())
+    parts = sorted(part for part in inside if not any(name[0] in "._" for name in part.parts))
+    for part in parts:
+        _validate_part(path, part)
+    return [path / part for part in parts]
+
+
+def _validate_part(path: Path, part: Path) -> None:
+    if not (path / part).is_file() or str(part).encode(errors="replace").decode() != str(part):
+        raise InputError(
+            f"{path} holds {str(part)!a}, which is no plain file or has no readable name: leave files of Parquet alone",
+            code="part-not-a-file",
+            value=str(path),
+        )
+
+
+def partition_values(path: Path, part: Path) -> dict[str, str | None]:
+    """Return the columns that stand in the names of the folders between a table and its part, as `client_id=c1`."""
+    folders = part.relative_to(path).parts[:-1]
+    named = (folder.partition("=")[::2] for folder in folders if "=" in folder)
+    return {unquote(name): None if value == NO_VALUE else unquote(value) for name, value in named}
 
 
 def column_names(path: Path) -> list[str]:
@@ -159,15 +206,29 @@ def column_names(path: Path) -> list[str]:
 
     try:
         if format_of(path) == ".parquet":
-            return [*pyarrow.parquet.read_schema(parquet_parts(path)[0]).names]
+            part = parquet_parts(path)[0]
+            return list(dict.fromkeys([*pyarrow.parquet.read_schema(part).names, *partition_values(path, part)]))
         packed = path.suffix == ".gz"
         with (gzip.open if packed else open)(path, "rt", encoding="utf-8-sig", newline="") as lines:
             if packed or path.suffix.lower() == ".jsonl":
                 first = json.loads(next(line for line in lines if line.strip()))
-                return [*first] if isinstance(first, dict) else []  # a whole table in one list is refused when read
+                return (
+                    [*with_inner(first)] if isinstance(first, dict) else []
+                )  # a whole table in one list is refused when read
             return next(csv.reader(lines))
-    except (OSError, ValueError, StopIteration, TypeError, IndexError, pyarrow.ArrowException):
+    except (OSError, ValueError, StopIteration, TypeError, IndexError, RecursionError, pyarrow.ArrowException):
         return []
+
+
+def with_inner(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row with the columns of its inner objects beside them: `{"meta": {"id": 1}}` has `meta.id` too."""
+    inner = {
+        f"{name}.{key}": one
+        for name, value in row.items()
+        if isinstance(value, dict)
+        for key, one in with_inner(value).items()
+    }
+    return {**inner, **row}
 
 
 # What a file that is named as a table begins with where it is none, and what it is then, with the remedy.

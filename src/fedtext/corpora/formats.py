@@ -5,24 +5,34 @@ A table's index holds the numbers by which a person finds each row, and its name
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
-import re
+import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from fedtext.corpora.columns import HEADINGS, Chooser, other_delimiter, parquet_parts, rows_named
+from fedtext.corpora.columns import (
+    HEADINGS,
+    Chooser,
+    other_delimiter,
+    parquet_parts,
+    partition_values,
+    rows_named,
+    with_inner,
+)
 from fedtext.system.errors import InputError
+from fedtext.system.missing import as_read
 
 BOM = b"\xef\xbb\xbf"
 IN_SHEET, IN_LINES, IN_TABLE = "row of the sheet, whose row 1 is the header", "line", "row"  # what is counted
 
-_UNCLOSED = re.compile(r"EOF inside string starting at row (\d+)")  # counted from 0
+csv.field_size_limit(sys.maxsize)  # a text may be longer than the 131,072 characters that it allows
 
 
 class JsonError(InputError):
@@ -41,9 +51,10 @@ def read_csv(path: Path, choose: Chooser) -> pd.DataFrame:
     """
     _validate_encoding(path)
     try:
+        _validate_quotes(path)
         # Read as a header, the first line may be shorter than the others, and a name that comes twice is changed.
         rows = pd.read_csv(path, dtype=str, keep_default_na=False, header=None, encoding="utf-8-sig")
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+    except (csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         if mark := other_delimiter(_first_line(path)):
             raise InputError(
                 f"{path} seems to be separated by {mark}: write the file with commas", code="other-separator"
@@ -56,10 +67,26 @@ def read_csv(path: Path, choose: Chooser) -> pd.DataFrame:
     return table[choose(names)]
 
 
+def _validate_quotes(path: Path) -> None:
+    """Raise csv.Error where a quote is never closed, or text follows one that closes.
+
+    Pandas would read on to the next quote, and give a row's text to the client of a row before.
+    """
+    with path.open(encoding="utf-8-sig", newline="") as lines:
+        rows, number = csv.reader(lines, strict=True), 0
+        try:
+            for row in rows:
+                number += bool(row)  # blank lines are no rows
+        except csv.Error as error:
+            never = "unexpected end" in str(error)
+            what = "opens and is never closed" if never else "closes before its text ends"
+            raise csv.Error(f"a quote {what} in row {number + 1}") from None
+
+
 def _not_csv(error: str, first_line: str) -> str:
-    """Return why pandas could not read a CSV file, and the remedy, without any of the file's content."""
-    if opened := _UNCLOSED.search(error):
-        return f"is not valid CSV: a quote that opens in row {int(opened[1]) + 1} is never closed: close it"
+    """Return why a file is no CSV, and the remedy, without any of the file's content."""
+    if error.startswith("a quote"):
+        return f"is not valid CSV: {error}: close each quote, and write the quotes inside a quoted text twice"
     reason = error.removeprefix("Error tokenizing data. C error: ").strip()
     one_word = "," not in first_line and first_line.strip().casefold() not in HEADINGS
     if first_line.startswith("#") or (one_word and reason.startswith("Expected 1 fields in line 2")):
@@ -68,8 +95,14 @@ def _not_csv(error: str, first_line: str) -> str:
 
 
 def _validate_one_header(path: Path, table: pd.DataFrame, names: Sequence[str]) -> None:
-    """Raise ValueError if a later row is the header again: two files were joined, and it would be a record."""
-    if len(names) > 1 and (again := table.index[(table.to_numpy() == names).all(axis=1)].tolist()):
+    """Raise ValueError if a later row is the header again, in any order: files were joined, and it would be a record.
+
+    Behind one with its columns in another order, texts would be client ids.
+    """
+    header = sorted(map(as_read, names))
+    first: pd.Series = table.iloc[:, 0].map(as_read)
+    again = [row for row in table.index[first.isin(header)] if sorted(map(as_read, table.loc[row])) == header]
+    if len(names) > 1 and again:
         where = rows_named(again, IN_SHEET)
         raise InputError(
             f"{path} has its header again ({where}), as if files were joined: delete it there", code="header-repeated"
@@ -79,14 +112,15 @@ def _validate_one_header(path: Path, table: pd.DataFrame, names: Sequence[str]) 
 def read_parquet(path: Path, choose: Chooser) -> pd.DataFrame:
     """Read the chosen columns of a Parquet file, or of a directory of its parts, values as they are.
 
-    Rows are counted through all parts, in the order of the parts' names.
+    Rows are counted through all parts, in the order of the parts' names. Columns that partition the table are read from
+    the names of its folders, as text.
 
     Raises:
         ValueError: A part is no Parquet file, is damaged, or has other columns than the first.
     """
     held: dict[str, list[Any]] = {}
     for part in parquet_parts(path):
-        columns = _part(part, choose)
+        columns = _part(part, partition_values(path, part), choose)
         if held and held.keys() != columns.keys():
             raise InputError(
                 f"{part} has other columns than the parts before it: write all parts with the same ones",
@@ -99,18 +133,19 @@ def read_parquet(path: Path, choose: Chooser) -> pd.DataFrame:
     return pd.DataFrame(held, index=numbers, dtype=object)
 
 
-def _part(path: Path, choose: Chooser) -> dict[str, list[Any]]:
-    """Return the chosen columns of one Parquet file."""
+def _part(path: Path, partition: Mapping[str, str | None], choose: Chooser) -> dict[str, list[Any]]:
+    """Return the chosen columns of one Parquet file, and of those that its folders name."""
     import pyarrow
     import pyarrow.parquet
 
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            columns = choose(file.schema_arrow.names)  # a pandas index among them
-            table = file.read(columns=columns)
+            held = file.schema_arrow.names  # a pandas index among them
+            columns = choose([*held, *(name for name in partition if name not in held)])
+            table, rows = file.read(columns=[name for name in columns if name in held]), file.metadata.num_rows
     except (pyarrow.ArrowException, OSError):
         raise InputError(f"{path} is not a readable Parquet file: write it again", code="not-parquet") from None
-    return {name: table[name].to_pylist() for name in columns}
+    return {name: table[name].to_pylist() if name in held else [partition[name]] * rows for name in columns}
 
 
 def read_jsonl(path: Path, choose: Chooser) -> pd.DataFrame:
@@ -120,7 +155,7 @@ def read_jsonl(path: Path, choose: Chooser) -> pd.DataFrame:
         ValueError: A line is no JSON object in UTF-8.
     """
     _validate_encoding(path)  # first: an error behind a damaged line would name the line before it
-    rows = dict(json_lines(path))
+    rows = {number: with_inner(row) for number, row in json_lines(path)}
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
     numbers = pd.Index(rows, name=IN_LINES)
     return pd.DataFrame([*rows.values()], columns=choose(names) if rows else None, index=numbers, dtype=object)
@@ -179,9 +214,11 @@ def read_json(path: Path) -> Any:
 def _object(text: str, path: Path, number: int) -> dict[str, Any]:
     where = f"line {number}"
     try:
-        row = json.loads(text)
+        row = json.loads(text, object_pairs_hook=_object_of)
     except json.JSONDecodeError as error:
         raise JsonError(path, where, f"not valid JSON at column {error.colno}", code="line-not-json") from None
+    except KeyError:
+        raise JsonError(path, where, "a name that comes twice", "leave one of them", code="name-twice") from None
     except (ValueError, RecursionError):
         raise JsonError(
             path, where, "a number too long or nesting too deep", "shorten it", code="line-too-deep"
@@ -191,6 +228,14 @@ def _object(text: str, path: Path, number: int) -> dict[str, Any]:
             path, where, "not a JSON object", "write one object of columns a line", code="line-not-an-object"
         )
     return row
+
+
+def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of these pairs; KeyError if a name comes twice, of which one value would be lost."""
+    held = dict(pairs)
+    if len(held) < len(pairs):
+        raise KeyError
+    return held
 
 
 def _decoded(line: bytes, path: Path, number: int) -> str:
@@ -203,10 +248,20 @@ def _decoded(line: bytes, path: Path, number: int) -> str:
         ) from None
 
 
-def _validate_encoding(path: Path) -> None:
+def text_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a text file, without a byte order mark.
+
+    Raises:
+        ValueError: A line is not UTF-8.
+    """
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
-            _decoded(line, path, number)
+            yield _decoded(line, path, number)
+
+
+def _validate_encoding(path: Path) -> None:
+    for _ in text_lines(path):
+        pass
 
 
 def _first_line(path: Path) -> str:

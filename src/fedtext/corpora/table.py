@@ -35,7 +35,7 @@ from fedtext.corpora.records import SILO_COLUMN
 from fedtext.params.corpus import ClientIds, Corpus
 from fedtext.params.task import BETWEEN_PARTS, joined
 from fedtext.system.errors import InputError, MissingFileError
-from fedtext.system.missing import is_blank, missing
+from fedtext.system.missing import as_read, is_blank, missing
 from fedtext.system.remote_files import is_address, local_path, shown
 
 COPIED = 0.2  # share of public texts that may stand in the private table by chance: short answers, boilerplate
@@ -115,8 +115,8 @@ def validate_private_rows(private: Sequence[str], params: Corpus) -> None:
     """Raise ValueError if `params.public_path` holds many of the private texts: all of it would be revealed."""
     if params.public_path is None:
         return
-    public = set(read_public_table(params)["text"])
-    if len(public.intersection(private)) > COPIED * len(public):
+    public = set(read_public_table(params)["text"].map(as_read))
+    if len(public.intersection(map(as_read, private))) > COPIED * len(public):
         raise InputError(
             f"corpus.public_path {params.public_path} holds the private table's texts, and all its texts would be "
             "public: name a file of public texts, or leave it unset",
@@ -262,6 +262,7 @@ def _names(column: str, table: pd.DataFrame, path: Path, mode: ClientIds) -> lis
     ids, where = table[column], f"{path}, column '{column}'"
     validate_values(ids, lambda one: missing(one) or is_blank(str(one)), where, "no id")
     validate_values(ids, lambda one: isinstance(one, list | tuple | dict), where, "several ids or none, not one")
+    validate_values(ids, lambda one: isinstance(one, bytes), where, "bytes, not text")
     names = [name_of(one) for one in ids]
     validate_unicode({column: names}, path, table.index)
     return client_ids(names, mode, where)

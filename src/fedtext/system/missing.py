@@ -7,6 +7,7 @@ functions and not with pandas.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Any
 
@@ -24,9 +25,20 @@ def nullable(column: pd.Series) -> list[Any]:
 
 
 BLANK = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})  # Unicode's spaces, controls and characters without a width
-FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and signs that show nothing
+# Letters, marks and signs that show nothing: a braille blank, and Unicode's Default_Ignorable_Code_Point besides these.
+INVISIBLE = re.compile(
+    "[\u2800\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
+)
 
 
 def is_blank(text: str) -> bool:
     """Return whether `text` shows nothing to a reader."""
-    return all(unicodedata.category(one) in BLANK or one in FILLERS for one in text)
+    return all(unicodedata.category(one) in BLANK or INVISIBLE.match(one) for one in text)
+
+
+def as_read(text: str) -> str:
+    """Return the text as a reader takes it: without capitals, width, invisible characters and differing spaces."""
+    if text.isascii():
+        return " ".join(text.casefold().split())
+    shown = "".join(one for one in INVISIBLE.sub("", text) if unicodedata.category(one) != "Cf")
+    return " ".join(unicodedata.normalize("NFKC", shown).casefold().split())

@@ -59,6 +59,8 @@ def outcome(pipeline: Pipeline, catalog: DataCatalog, seconds: float) -> Iterato
         for label, name in {"texts": ours.synthetic, "to read first": ours.for_reading, "report": ours.report}.items():
             if name in made:
                 yield _labelled(label, _place(catalog, name))
+            elif name in catalog and catalog.exists(name):  # such as texts for reading beside newer synthetic texts
+                yield _labelled(label, f"{_place(catalog, name)} (as an earlier run left it)")
     if PAGES in made:
         yield _labelled("comparison", _place(catalog, PAGES))
     data_root = active_data_root()

@@ -69,6 +69,7 @@ class PreflightHook:
         """Raise RunRefusedError for a data root that is a file: the flow check, next, would name every data set in it.
 
         Missing credentials are refused here too: Kedro, which makes the catalog next, would raise with a traceback.
+        A name without a value is refused before the value that it is taken for a part of.
         """
         data_root = active_data_root()
         if data_root.is_file():
@@ -79,6 +80,7 @@ class PreflightHook:
                 value=str(data_root),
             )
         check_credentials(active_loader())
+        check_names_have_values(active_loader().runtime_params or {})
 
     @hook_impl(tryfirst=True)
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
@@ -309,16 +311,24 @@ def check_data_root(data_root: Path) -> None:
         LOG.warning("%s has only %.1f GiB of free disk", data_root, free / 2**30)
 
 
-def check_names(given: Mapping[str, Any]) -> None:
-    """Check that every parameter of the command line is one that some pipeline or the configuration uses.
+def check_names_have_values(given: Mapping[str, Any]) -> None:
+    """Check that no name without a value on the command line became part of another parameter's value.
 
     Raises:
-        RunRefusedError: One is not, and would have been ignored; or a name without a value became part of a text.
+        RunRefusedError: One did.
     """
     if swallowed := [fault for name, value in leaves(given) for fault in _names_inside(name, value)]:
         raise one_or_all(
             RunRefusedError("parameters have no value:", code="parameters-without-value", faults=swallowed)
         )
+
+
+def check_names(given: Mapping[str, Any]) -> None:
+    """Check that every parameter of the command line is one that some pipeline or the configuration uses.
+
+    Raises:
+        RunRefusedError: One is not, and would have been ignored.
+    """
     known: dict[str, Any] = dict(active_loader()["globals"])
     for asked in set().union(*(pipeline.inputs() for pipeline in pipelines.values())):
         if asked.startswith("params:"):
