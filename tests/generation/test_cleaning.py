@@ -65,6 +65,7 @@ def test_cleaning_keeps_places_and_adds_nothing(tokenizer, texts, length):
         "Dear [Your Name], your card has arrived.",
         "I am a customer of {bank name} in town.",
         "What is the status of [transaction details]?",
+        *("Hi [Customer_Name], all is well.", "Hi [customer13], all is well.", "Dear [Name/Title], hello."),
         "Dear SmolLM, I would like to close my account.",
         "Here is one of the questions that customers ask.",
         "Sure! Why was my card declined?",

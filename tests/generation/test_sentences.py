@@ -21,6 +21,8 @@ from fedtext.generation.sentences import whole_sentences
         ("1. read it\n2. write it\n3.", "1. read it\n2. write it"),
         ("- one\n- two\n- thr", "- one\n- two"),
         ("Whole. As it is!", "Whole. As it is!"),
+        ("ฉันสั่งของไปแล้ว แต่ยังไม่ได้รับ", "ฉันสั่งของไปแล้ว แต่ยังไม่ได้รับ"),
+        ("မရောက်သေးပါဘူး။ဘယ်မှာ", "မရောက်သေးပါဘူး။"),
         ("no end anywhere", "no end anywhere"),
         ("", ""),
     ],

@@ -54,7 +54,7 @@ def _script(letter: str) -> str:
 
 
 HELD_KEY = re.compile(r"(\S)\1{5}")  # the same mark six times running
-GAP = re.compile(r"(?<!\w)(?:\[[a-z'’ ]+\]|\{[a-z'’ ]+\}|<[a-z'’ ]+>)", re.I)  # "Dear [Your Name]"
+GAP = re.compile(r"(?<!\w)(?:\[[a-z'’][a-z'’_/ ]*\d*\]|\{[a-z'’ ]+\}|<[a-z'’ ]+>)", re.I)  # "Dear [Your_Name2]"
 WORD = re.compile(r"[^\W_]+")  # of a name in code, each of its words
 PHRASE = 3  # words
 LOOP = 0.2  # share of a text's phrases that stood in it before

@@ -31,9 +31,19 @@ GREETING = starting_with(
 SHORT_GREETING, NAME = 7, 3  # words; a longer line has content
 SHORT_GREETING_LETTERS = 9  # where no spaces part words
 ASKS = re.compile("[?？؟]")
-GAP = re.compile(
-    r"\[[^\]\n]{1,40}\]|\{[^}\n]{1,40}\}|<[^>\n]{1,40}>|【[^】\n]{1,40}】|〔[^〕\n]{1,40}〕|［[^］\n]{1,40}］"
-    r"|\b[^\W\d_]+_[^\W\d]\w*|\bX{2,}\b|_{3,}|\.{6,}"
+GAP = re.compile(  # what is to be filled in: "[name]", "%NAME%", "order_id", "XXXX", "(insert date)", "（姓名）"
+    "|".join(
+        [
+            r"\[[^\]\n]{1,40}\]|\{[^}\n]{1,40}\}|<[^>\n]{1,40}>|⟨[^⟩\n]{1,40}⟩",
+            r"【[^】\n]{1,40}】|〔[^〕\n]{1,40}〕|［[^］\n]{1,40}］",
+            r"%[A-Za-z_ ]{2,30}%|\$[a-z_]{3,}\b|#{3,}|_{3,}|(?:_ ){2,}_|\.{6,}",
+            r"\b[XХ]{2,}\b|(?<![一二三四五六七八九])[〇○◯]{2,}(?![一二三四五六七八九])",  # in a year 〇 is a digit
+            r"(?<![@/.\w-])[^\W\d_]+_[^\W\d_]{2,}(?!\w*[.@]\w)",  # a variable; neither an address nor a file
+            r"\bYOUR [A-Z]{2,}\b|\((?i:insert|enter|fill in|add|your)\b[^)\n]{0,40}\)",
+            r"[(（](?:姓名|名字|订单号|订单编号|电话|日期|地址|金额|公司名称?)[)）]",
+            r"\((?:الاسم|اسمك|رقم الطلب|التاريخ|العنوان|رقم الهاتف)\)",
+        ]
+    )
 )
 LISTED = re.compile(r"^\s*(?:\d+[.)、]\s|[-*•‣◦▪]\s|#{1,6}\s|[A-D][.)]\s)|\*\*|```|[:：]\s*$", re.MULTILINE)
 SCRIPT = re.compile(r"^[^\W\d]+(?: [^\W\d]+)?: ", re.MULTILINE)  # who speaks

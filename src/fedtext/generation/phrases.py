@@ -27,13 +27,15 @@ def whole_words(*phrases: str) -> str:
 
 KINDS = "(?:message|text|note|review|post|email|letter|example|paragraph|question|abstract)"
 TO_THE_USER = starting_with(
-    r"sure[,!]",
-    r"(?:here (?:is|are)|here's|certainly|of course|i'm sorry|i am sorry|as an ai)\b",
+    r"here(?:'s| is| are)\b(?! (?:my|our|what|how|why|where)\b)",  # a person's is "Here is my order number"
+    r"(?:sure|certainly|of course)(?:!|[,.] (?:here|i(?:'ll|'d| can| will| would| am)|let|this|that's)\b)",
+    r"i(?:'m| am) sorry\b(?! (?:if|that i|to (?:ask|bother|disturb|say|trouble))\b)",
+    r"as an ai\b",
     r"(?:bien sûr|natürlich|selbstverständlich|claro|por supuesto)[,!]",
     r"voici (?:une? |le |la |quelques )?(?:autre )?(?:exemple|message|texte|avis|question|lettre)",
     r"hier (?:ist|sind) (?:eine? |die |das |der |einige )?(?:beispiel|nachricht|text|bewertung|frage|brief)",
     r"aquí (?:tienes|está|va|hay) (?:una? |el |la |algunos )?(?:ejemplo|mensaje|texto|reseña|pregunta|carta)",
-    "(?:当然|好的)[，,！!]",
+    "(?:当然|好的)(?:可以)?(?:[！!]|[，,。](?:以下|下面|这是|我可以|我来))",
     "以下是|下面是|这是一[条个封份]",
     "بالطبع[،,!]|بالتأكيد[،,!]|إليك|فيما يلي",
 )
@@ -44,7 +46,7 @@ OF_ITSELF = saying(
 )
 OF_THE_TEXT = saying(
     f"(?:this|the (?:above|following)) {KINDS} (?:is|was|should|provides|shows|describes|highlights|captures)",
-    "here(?:'s| is| are) (?:a|an|one|the|my|some)",
+    "here(?:'s| is| are) (?:a|an|one|the|some)",
     f"(?:sample|example) {KINDS}s?",
     "please write",
     "ce (?:message|texte) (?:est|décrit|montre)",

@@ -10,14 +10,16 @@ import re
 
 CLOSING = r"(?:[ \u00a0\u202f]?»|[\"'”’“‘«›‹)\]*_`」』）])*"  # French puts a space inside quotation marks
 MARKS = ".!?…؟۔।॥։።។"  # a space or the text's end follows them
-WIDE_MARKS = "。！？｡"  # of scripts without spaces: nothing need follow
+WIDE_MARKS = "。！？｡။།༎"  # of scripts without spaces: nothing need follow
+UNMARKED = r"(?<=[\u0e00-\u0eff])"  # Thai and Lao end a sentence by a space alone
 ABBREVIATIONS = (  # a full stop ends no sentence behind them, nor behind a single capital
     *("Mr", "Mrs", "Ms", "Dr", "St", "No", "vs", r"e\.g", r"i\.e", "[A-Z]"),
     *("Nr", "Str", "Tel", "bzw", "ca", "z", "Sr", "Sra", "Dra", "núm", "tél"),
 )
 SHORT = "".join(rf"(?<!\b{one})" for one in ABBREVIATIONS)
 SENTENCE_END = re.compile(
-    rf"(?<!^\d)(?<!^\d\d){SHORT}[{MARKS}]{CLOSING}(?=\s|$)|[{WIDE_MARKS}]{CLOSING}", re.MULTILINE
+    rf"(?<!^\d)(?<!^\d\d){SHORT}[{MARKS}]{CLOSING}(?=\s|$)|[{WIDE_MARKS}]{CLOSING}|{UNMARKED}{CLOSING}(?=\s|$)",
+    re.MULTILINE,
 )  # "2." begins an item of a list
 LINE_END = re.compile(r"\S(?=\s*\n)")
 
