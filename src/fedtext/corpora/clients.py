@@ -21,8 +21,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from fedtext.corpora.columns import column_names, is_heading, owner_columns
+from fedtext.corpora.columns import column_names
 from fedtext.corpora.formats import text_lines
+from fedtext.corpora.headings import is_heading, owner_columns
 from fedtext.corpora.published.known import PUBLISHED
 from fedtext.params.corpus import PUBLISHED_NAMES, ClientIds, Corpus, Partition
 from fedtext.params.privacy import Privacy

@@ -1,30 +1,21 @@
-"""Columns of a table, and the checks that every value of a row passes.
+"""Columns of a file of rows: which there are, which are read, and what a file is that has none.
 
 The first line of a CSV file without a header is private text. So messages mention column names only where they are
 known to be names: in formats that store them apart from the rows, and where one of them is a usual column name.
-
-Values become names of rows, ids and labels as text, and dates; broken Unicode is refused.
 """
 
 from __future__ import annotations
 
 import csv
-import datetime
 import gzip
-import hashlib
 import json
-import re
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-import pandas as pd
-
-from fedtext.corpora.records import RECORD_COLUMNS
+from fedtext.corpora.headings import HEADINGS, owner_columns
 from fedtext.system.errors import InputError, did_you_mean
-from fedtext.system.missing import is_blank, nullable
 
 # Default column name of each field of Corpus; all columns but that of the text may be absent.
 USUAL = {
@@ -36,26 +27,6 @@ USUAL = {
 }
 Chooser = Callable[[list[str]], list[str]]  # of a file's column names, those to read
 NAMES_APART = (".parquet", ".jsonl")
-_HEADINGS = (
-    "text txt label date client client_id body content message comment review question answer sentence utterance query "
-    "document title category class intent topic sentiment target id user user_id author author_id customer "
-    "customer_id patient_id speaker name created_at timestamp time split source index"
-)
-HEADINGS = frozenset(_HEADINGS.split())  # usual column names
-# Whom a heading may mean, alone or as `patient_id`, `UserName`, `nr_kunde`; and whose id does not say whose a row is.
-_OWNERS = (
-    "client user patient person author writer customer member speaker sender owner worker annotator employee student "
-    "participant respondent rater labeler labeller reviewer subscriber account login handle email mrn "
-    "kunde kunden klient patientin patienten nutzer benutzer mitarbeiter utilisateur cliente usuario paciente"
-)
-_NOT_OWNERS = (
-    "row record text document doc item sample example entry line index pair prompt question answer message comment "
-    "review note post sentence utterance label class category intent topic"
-)
-_IDENTIFIERS = "id ids no nr num number nummer code uuid guid key hash name ref numero"
-OWNERS, NOT_OWNERS = frozenset(_OWNERS.split()), frozenset(_NOT_OWNERS.split())
-IDENTIFIERS = frozenset(_IDENTIFIERS.split())
-_BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # a folder's name for rows without the value
 DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
@@ -95,33 +66,6 @@ def chosen_columns(named: Mapping[str, str], fields: Sequence[str], path: Path, 
         if field == "client_column":
             _validate_owner_column(path, named, names)
     return list(dict.fromkeys(found))
-
-
-def is_heading(cell: str) -> bool:
-    """Return whether a cell holds a usual column name and no value."""
-    return cell.strip().casefold() in HEADINGS or looks_like_owner(cell)
-
-
-def owner_columns(names: Sequence[str], used: Collection[str]) -> list[str]:
-    """Return those of a file's columns that may say whose a row is, besides the columns that are `used`."""
-    return [name for name in names if name not in used and looks_like_owner(name)]
-
-
-def looks_like_owner(heading: str) -> bool:
-    """Return whether a column name suggests the owner of a row: `patient_id`, `ClientNo`, `author`; not `text_id`."""
-    words = [word.casefold() for word in _BETWEEN_WORDS.split(heading) if word]
-    whom = [one for word in words if word not in IDENTIFIERS and (one := _without_identifier(word))]
-    if whom and all(word in OWNERS or word.removesuffix("s") in OWNERS for word in whom):
-        return True
-    if "." in heading and looks_like_owner(heading.rpartition(".")[2]):
-        return True
-    return len(words) > 1 and words[-1] == "id" and "".join(words[:-1]) not in NOT_OWNERS
-
-
-def _without_identifier(word: str) -> str:
-    """Return `user` for `userid`, and a word that ends in no identifier as it is."""
-    ends = (end for end in sorted(IDENTIFIERS, key=len, reverse=True) if word.endswith(end))
-    return word.removesuffix(next(ends, ""))
 
 
 def _validate_owner_column(path: Path, named: Mapping[str, str], names: Sequence[str]) -> None:
@@ -269,88 +213,3 @@ def _remedy(column: str, field: str, path: Path, names: Sequence[str]) -> str:
     near = f"{near.removesuffix('?')}? Then set" if near.startswith("did") else "set"
     listed = ", ".join([*shown, *(["..."] if len(shown) < len(names) else [])])
     return f"among its {len(names)} ({listed}): {near} corpus.{field}"
-
-
-ROWS_NAMED = 5
-
-
-def record_table(
-    owners: Sequence[str], held: Mapping[str, Sequence[str | None]], path: Path, rows: pd.Index
-) -> pd.DataFrame:
-    """Return the records of `owners` and their values (`text`, `label`, `date`), read from the `rows` of `path`.
-
-    Raises:
-        ValueError: A value is no Unicode text.
-    """
-    records = pd.DataFrame({"client_id": owners, **held}, columns=list(RECORD_COLUMNS), index=rows, dtype=object)
-    validate_unicode({column: records[column].tolist() for column in RECORD_COLUMNS}, path, rows)
-    return records.reset_index(drop=True)
-
-
-def validate_unicode(columns: Mapping[str, Sequence[str | None]], path: Path, rows: pd.Index) -> None:
-    """Raise ValueError if a value of the `columns` of the file `path` is no Unicode text."""
-    for column, values in columns.items():
-        held: pd.Series = pd.Series(list(values), rows, dtype=object)
-        validate_values(held, _half_surrogate, f"{path}, {column}", "half a surrogate pair, not Unicode text")
-
-
-def digest_names(*columns: Sequence[str | None]) -> list[str]:
-    """Return a name for every row that is a client of its own: a digest of its content, with equal rows numbered."""
-    rows = (json.dumps(row).encode() for row in zip(*columns, strict=True))
-    digests = [hashlib.sha256(row).hexdigest()[:20] for row in rows]
-    seen: Counter[str] = Counter()
-    names = []
-    for one in digests:
-        seen[one] += 1
-        names.append(one if seen[one] == 1 else f"{one}-{seen[one]}")
-    return names
-
-
-def optional(table: pd.DataFrame, column: str, as_text: Callable[[object], str]) -> list[str | None]:
-    """Return the column's values as text, with None for missing ones and for a missing column."""
-    values = nullable(table[column]) if column in table.columns else [None] * len(table)
-    return [None if value is None or is_blank(str(value)) else as_text(value) for value in values]
-
-
-def name_of(value: object) -> str:
-    """Return the value as text without outer spaces; the number 1.0 becomes 1, for JSON writes either."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
-
-
-def day(value: object) -> str:
-    """Return the ISO date of an ISO date or time; other text as it is."""
-    try:
-        return datetime.datetime.fromisoformat(str(value)).date().isoformat()
-    except ValueError:
-        return str(value)
-
-
-def validate_values(values: pd.Series, wrong: Callable[[object], bool], where: str, what: str) -> None:
-    """Raise ValueError if any value is `wrong`; the message has the place `where`, the fault `what` and the rows."""
-    rows = [row for row, value in values.items() if wrong(value)]
-    if rows:
-        raise InputError(
-            f"{where}: {what} ({rows_named(rows, str(values.index.name))}): fix or delete {_them(rows)}",
-            code="unusable-rows",
-            value=what,
-        )
-
-
-def rows_named(rows: Sequence[Any], counted: str) -> str:
-    """Return the first of `rows` in words, by what is `counted`, such as `row` or `row of the sheet`."""
-    many = len(rows) > 1
-    noun, _, how = counted.partition(" ")
-    named = ", ".join(map(str, rows[:ROWS_NAMED])) + (", ..." if len(rows) > ROWS_NAMED else "")
-    return f"{noun}{'s' if many else ''} {named}" + (f" {how}" if how else "")
-
-
-def _them(rows: Sequence[Any]) -> str:
-    return "them" if len(rows) > 1 else "it"
-
-
-def _half_surrogate(text: object) -> bool:
-    try:
-        str(text).encode("utf-8")
-    except UnicodeEncodeError:
-        return True
-    return False

@@ -17,15 +17,9 @@ from typing import Any
 
 import pandas as pd
 
-from fedtext.corpora.columns import (
-    HEADINGS,
-    Chooser,
-    other_delimiter,
-    parquet_parts,
-    partition_values,
-    rows_named,
-    with_inner,
-)
+from fedtext.corpora.columns import Chooser, other_delimiter, parquet_parts, partition_values, with_inner
+from fedtext.corpora.headings import HEADINGS
+from fedtext.corpora.row_values import rows_named
 from fedtext.system.errors import InputError
 from fedtext.system.missing import as_read
 

@@ -23,20 +23,13 @@ from typing import Literal, NamedTuple
 import pandas as pd
 
 from fedtext.corpora.clients import named_owners, selected_clients
-from fedtext.corpora.columns import (
-    USUAL,
-    chosen_columns,
-    digest_names,
-    format_of,
-    name_of,
-    parquet_parts,
-    validate_unicode,
-)
+from fedtext.corpora.columns import USUAL, chosen_columns, format_of, parquet_parts
 from fedtext.corpora.formats import READERS, JsonError, json_lines
 from fedtext.corpora.published.known import FormError, list_of, text_of, value_of
 from fedtext.corpora.published.loader import format_error
 from fedtext.corpora.published.readers import ASSISTANT, HUMAN, Message, conversation, messages
 from fedtext.corpora.records import SPLIT_COLUMN
+from fedtext.corpora.row_values import digest_names, name_of, validate_unicode
 from fedtext.corpora.splits import splits_of, text_splits
 from fedtext.params.corpus import ClientIds, Corpus, Partition
 from fedtext.params.privacy import Privacy

@@ -14,24 +14,18 @@ from pathlib import Path
 import pandas as pd
 
 from fedtext.corpora.clients import client_ids
-from fedtext.corpora.columns import (
-    USUAL,
-    chosen_codes,
-    chosen_columns,
-    column_names,
+from fedtext.corpora.columns import USUAL, chosen_codes, chosen_columns, column_names, format_of, kind_of, parquet_parts
+from fedtext.corpora.formats import READERS
+from fedtext.corpora.records import SILO_COLUMN
+from fedtext.corpora.row_values import (
     day,
     digest_names,
-    format_of,
-    kind_of,
     name_of,
     optional,
-    parquet_parts,
     record_table,
     validate_unicode,
     validate_values,
 )
-from fedtext.corpora.formats import READERS
-from fedtext.corpora.records import SILO_COLUMN
 from fedtext.params.corpus import ClientIds, Corpus
 from fedtext.params.task import BETWEEN_PARTS, joined
 from fedtext.system.errors import InputError, MissingFileError

@@ -9,10 +9,11 @@ from pathlib import Path
 import pandas as pd
 
 from fedtext.corpora.clients import named_owners
-from fedtext.corpora.columns import USUAL, digest_names, record_table, validate_values
+from fedtext.corpora.columns import USUAL
 from fedtext.corpora.formats import JsonError
 from fedtext.corpora.published.known import PUBLISHED, FormError
 from fedtext.corpora.published.readers import CODED, READERS, Reader
+from fedtext.corpora.row_values import digest_names, record_table, validate_values
 from fedtext.params.corpus import PUBLISHED_NAMES, Corpus, PublishedName
 from fedtext.system.errors import InputError, MissingFileError
 from fedtext.system.missing import is_blank

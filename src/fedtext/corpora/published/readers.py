@@ -22,10 +22,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedtext.corpora.columns import day, name_of
 from fedtext.corpora.exercises import Exercise
 from fedtext.corpora.formats import json_lines, read_csv, read_json, read_parquet
 from fedtext.corpora.published.known import FormError, Row, columns_named, list_of, text_of, value_of
+from fedtext.corpora.row_values import day, name_of
 from fedtext.params.corpus import PublishedName
 from fedtext.params.task import in_one_word, joined
 from fedtext.system.missing import missing
