@@ -41,6 +41,11 @@ def test_names_are_dotted_and_outermost_comes_first(tmp_path):
     ]
 
 
+def test_an_escape_that_makes_half_a_surrogate_pair_leaves_text(tmp_path):
+    (found,) = parse_file(source(tmp_path, "m.py", r"Half \ud83d of a smile."), tmp_path)
+    assert found.text == "Half \ufffd of a smile."
+
+
 def test_the_kind_is_told_by_place_and_decorator(tmp_path):
     written = {
         "def f(): {}": "function",

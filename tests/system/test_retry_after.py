@@ -25,6 +25,9 @@ NOW = datetime.datetime(2024, 6, 1, 12, 0, tzinfo=datetime.UTC)
         ("1.5", None),
         ("²", None),
         ("Sat, 99 Jun 2024 12:01:30 GMT", None),
+        ("Mon, 01 Jan 99999999999 00:00:00 GMT", None),
+        ("Mon, 01 Jan 2024 00:00:00 +99999999999999", None),
+        ("Mon, 01 Jan 2024 00:00:00 -9999", None),
     ],
 )
 def test_seconds_and_http_dates(header: str | None, seconds: float | None) -> None:

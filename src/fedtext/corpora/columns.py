@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from fedtext.corpora.headings import HEADINGS, owner_columns
 from fedtext.system.errors import InputError, did_you_mean
+from fedtext.system.surrogates import has_lone_surrogate
 
 # Default column name of each field of Corpus; all columns but that of the text may be absent.
 USUAL = {
@@ -129,7 +130,7 @@ def parquet_parts(path: Path) -> list[Path]:
 
 
 def _validate_part(path: Path, part: Path) -> None:
-    if not (path / part).is_file() or str(part).encode(errors="replace").decode() != str(part):
+    if not (path / part).is_file() or has_lone_surrogate(str(part)):
         raise InputError(
             f"{path} holds {str(part)!a}, which is no plain file or has no readable name: leave files of Parquet alone",
             code="part-not-a-file",

@@ -20,6 +20,7 @@ from pathlib import Path
 from fedtext.params.corpus import DocstringKind
 from fedtext.system.errors import InputError
 from fedtext.system.progress import progress
+from fedtext.system.surrogates import without_lone_surrogates
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Documented = ast.Module | ast.ClassDef | Function
@@ -207,7 +208,7 @@ def parse_file(path: Path, root: Path) -> Iterator[Docstring]:
 def _walk(node: Documented, name: str, package: str, kind: DocstringKind = "module") -> Iterator[Docstring]:
     text = ast.get_docstring(node)
     if text:
-        yield Docstring(name, package, text, kind)
+        yield Docstring(name, package, without_lone_surrogates(text), kind)
     for child in node.body:
         if isinstance(child, ast.ClassDef | Function):
             yield from _walk(child, f"{name}.{child.name}", package, _kind(child, within=node))

@@ -18,6 +18,7 @@ import pandas as pd
 from fedtext.corpora.records import RECORD_COLUMNS
 from fedtext.system.errors import InputError
 from fedtext.system.missing import is_blank, nullable
+from fedtext.system.surrogates import has_lone_surrogate
 
 ROWS_NAMED = 5
 
@@ -39,7 +40,7 @@ def validate_unicode(columns: Mapping[str, Sequence[str | None]], path: Path, ro
     """Raise ValueError if a value of the `columns` of the file `path` is no Unicode text."""
     for column, values in columns.items():
         held: pd.Series = pd.Series(list(values), rows, dtype=object)
-        validate_values(held, _half_surrogate, f"{path}, {column}", "half a surrogate pair, not Unicode text")
+        validate_values(held, _is_no_unicode, f"{path}, {column}", "half a surrogate pair, not Unicode text")
 
 
 def digest_names(*columns: Sequence[str | None]) -> list[str]:
@@ -96,9 +97,5 @@ def _them(rows: Sequence[Any]) -> str:
     return "them" if len(rows) > 1 else "it"
 
 
-def _half_surrogate(text: object) -> bool:
-    try:
-        str(text).encode("utf-8")
-    except UnicodeEncodeError:
-        return True
-    return False
+def _is_no_unicode(value: object) -> bool:
+    return has_lone_surrogate(str(value))

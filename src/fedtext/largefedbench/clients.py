@@ -30,6 +30,7 @@ from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.snapshot import Row
 from fedtext.largefedbench.turns import INTERVENTIONS, SPEECH, SPOKEN, Turn, n_words
 from fedtext.params.largefedbench import ClientUnit, LargeFedBench
+from fedtext.system.surrogates import has_lone_surrogate
 
 PARLIAMENTS = frozenset({"ca", "uk", "us"})
 # What the published scraper kept of each source besides ordinary speeches.
@@ -92,13 +93,8 @@ def clients_of(turns: Iterable[Turn], params: LargeFedBench, counts: SourceCount
 
 def _is_unicode(turn: Turn) -> bool:
     """Return whether every string of the turn can be written as UTF-8: JSON may hold half a surrogate pair."""
-    try:
-        "".join(
-            [turn.client_id, turn.title, turn.url, turn.license, turn.label, *(p.text for p in turn.paragraphs)]
-        ).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    strings = (turn.client_id, turn.title, turn.url, turn.license, turn.label, *(p.text for p in turn.paragraphs))
+    return not any(map(has_lone_surrogate, strings))
 
 
 def _client(turn: Turn, text: str) -> Client:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from fedtext.models.answer_deadline import LateAnswerError, bound_answers
 from fedtext.system.errors import FedtextError, InputError
 from fedtext.system.refusal import RunRefusedError
+from fedtext.system.surrogates import without_lone_surrogates
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -31,6 +32,7 @@ TELLING = (
 )  # parts of a model's description that stay the same when the server restarts
 LISTED = 10
 HIDDEN = "***"
+TOO_LONG = re.compile(r"context[ _](?:length|window|size)", re.I)  # in the words of OpenAI, vLLM and llama.cpp
 
 
 class EndpointError(FedtextError, OSError):
@@ -42,7 +44,7 @@ class NotOfTheApiError(ValueError):
 
 
 # What the client's library raises for an answer that it cannot read: it tests neither form nor type.
-UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError, NotOfTheApiError)
+UNREADABLE = (ValueError, RecursionError)  # no JSON, another encoding, a number too long, nesting too deep
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ class Endpoint:
         """Return the client, which sends every request once; `fedtext.models.endpoint_retries` repeats requests.
 
         Raises:
-            EndpointError: The client's library is not installed.
+            EndpointError: The client's library is not installed, or the key cannot be sent.
         """
         try:
             from openai import OpenAI
@@ -126,6 +128,12 @@ class Endpoint:
             raise EndpointError(
                 f"{self} needs the package openai: pip install 'fedtext[endpoint]'", code="no-openai-package"
             ) from None
+        if self.key and not self.key.isascii():  # no header of a request can hold it
+            raise EndpointError(
+                f"{self}: the key in {self.api_key_env} has letters or quotes that no key has: export it again",
+                code="key-not-ascii",
+                parameter=self.api_key_env,
+            )
         made = OpenAI(base_url=self.base_url, api_key=self.key or NO_KEY, timeout=self.timeout, max_retries=0)
         bound_answers(made._client, self.timeout)
         return made
@@ -148,11 +156,13 @@ class Endpoint:
         return f"{ENDPOINT}{self.model}@{self.base_url} {_described(self)}".strip()
 
     def as_user_error(self, error: Exception) -> Exception:
-        """Return the error as one sentence with a remedy; a refusal of fedtext's own is returned unchanged."""
+        """Return the error as one sentence with a remedy; an error of fedtext's own is returned unchanged."""
         import openai
 
         if (refusal := own_refusal(error)) is not None:
             return refusal
+        if isinstance(error, FedtextError):
+            return error
         if isinstance(error, UNREADABLE):
             what = "is no answer of OpenAI's API" if isinstance(error, NotOfTheApiError) else "is cut off or damaged"
             return EndpointError(
@@ -188,6 +198,20 @@ class Endpoint:
                 parameter="concurrency",
                 value=self.concurrency,
             )
+        if isinstance(error, openai.NotFoundError) and _is_about(self.model, said):
+            return EndpointError(
+                f"{self} has no model of that name ({said}): correct the name, or have the server load the model",
+                code="model-not-served",
+                parameter="model",
+                value=self.model,
+            )
+        if isinstance(error, openai.BadRequestError) and TOO_LONG.search(said):
+            return EndpointError(
+                f"{self} reads no request of this length ({said}): lower the sampler's max_new_tokens, put fewer or "
+                "shorter examples into a prompt, or have the server read more tokens at once",
+                code="request-too-long",
+                parameter="sampler.max_new_tokens",
+            )
         if isinstance(error, openai.NotFoundError):
             return EndpointError(
                 f"{self} knows no such request ({said}): set generation.prompt to chat, which asks in messages, or to "
@@ -201,9 +225,14 @@ class Endpoint:
         """Return the message of the server or the network, in one line without the key."""
         body = getattr(error, "body", None)
         inner = body.get("message") if isinstance(body, dict) else None
-        told = str(inner or error.__cause__ or error)
+        told = without_lone_surrogates(str(inner or error.__cause__ or error))
         told = " ".join(told.split())[:300].rstrip(".")
         return told.replace(self.key, HIDDEN) if self.key else told
+
+
+def _is_about(model: str, said: str) -> bool:
+    """Return whether a server's message quotes the model's name; one about a route it does not know does not."""
+    return re.search(rf"[`'\"]{re.escape(model)}[`'\"]", said) is not None
 
 
 def own_refusal(error: BaseException) -> RunRefusedError | None:
@@ -257,9 +286,9 @@ def listed_models(endpoint: Endpoint) -> list[Any] | None:
 def unknown_model(endpoint: Endpoint, names: list[str]) -> EndpointError:
     """Return the error that the endpoint's model is none of these."""
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    listed = without_lone_surrogates(", ".join(names[:LISTED]))
     return EndpointError(
-        f"{endpoint}: no model of that name there, but {', '.join(names[:LISTED]) or 'none at all'}{more}: "
-        "choose one of these",
+        f"{endpoint}: no model of that name there, but {listed or 'none at all'}{more}: choose one of these",
         code="unknown-model",
         parameter="model",
         value=endpoint.model,

@@ -201,7 +201,7 @@ def _with_own_name(endpoint: Endpoint) -> Endpoint:
     if not models:
         raise unknown_model(endpoint, [])
     ours = {_last(endpoint.model), _last(place_of(endpoint.model))}
-    same = [one.id for one in models if ours & {_last(one.id), _last(getattr(one, "root", None) or one.id)}]
+    same = [one.id for one in models if ours & {_last(one.id), _last(str(getattr(one, "root", None) or one.id))}]
     if not same:
         LOG.warning("%s serves %s: are these the weights of %s?", endpoint.base_url, models[0].id, endpoint.model)
     return replace(endpoint, model=(same or [models[0].id])[0])
@@ -217,7 +217,7 @@ def _check_tokens(endpoint: Endpoint, tokenizer: PreTrainedTokenizerBase) -> Non
     tokens = tokenizer(PROBE, add_special_tokens=False)["input_ids"]
     told = _beside_v1(endpoint, "/detokenize", {"model": endpoint.model, "tokens": tokens})
     text = None if told is None else told.get("prompt", told.get("content"))
-    if text is None:
+    if not isinstance(text, str):
         LOG.warning("%s does not show its tokenizer, so nobody checks that prompts arrive as they are sent", endpoint)
     elif "".join(text.split()) != "".join(tokenizer.decode(tokens).split()):
         raise EndpointError(

@@ -196,7 +196,7 @@ def check_tokenizer_files(source: str, kind: str, shipped: str) -> None:
 def _is_json(path: Path) -> bool:
     try:
         json.loads(path.read_bytes())
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

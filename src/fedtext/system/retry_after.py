@@ -16,7 +16,7 @@ def retry_after(value: str | None, now: datetime.datetime) -> float | None:
         return float(text[:12])
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):  # no date, or one with an absurd year or time zone
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=datetime.UTC)

@@ -11,10 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
+import openai
 import pytest
 
+from fedtext.generation.cleaning import clean_samples
 from fedtext.generation.few_shot import sampled_texts
 from fedtext.generation.generators.endpoint import EndpointGenerator
+from fedtext.generation.prompt_forms import SampleList
 from fedtext.models import endpoint_retries
 from fedtext.models.endpoint import KEY, Endpoint, EndpointError, _described
 from fedtext.models.generator import Framing, Generator, TrainableGenerator
@@ -206,7 +210,8 @@ def test_what_the_server_says_with_the_key_in_it_is_shown_without() -> None:
     endpoint = Endpoint("http://localhost:1/v1", "m", api_key_env="PATH")
     assert endpoint.key
     assert (
-        endpoint.key not in str(endpoint.as_user_error(ValueError(f"{endpoint.key} is bad"))) or len(endpoint.key) > 300
+        endpoint.key not in str(endpoint.as_user_error(openai.OpenAIError(f"{endpoint.key} is bad")))
+        or len(endpoint.key) > 300
     )
 
 
@@ -287,10 +292,13 @@ NULL = ("application/json", b"null")
 NO_CHOICES = ("application/json", b'{"id": "x", "choices": null}')
 EMPTY_CHOICE = ("application/json", b'{"id": "x", "choices": [{"index": 0}]}')
 A_LIST = ("application/json", b"[1, 2]")
+NESTED = ("application/json", b"[" * 100_000)
+LONG_NUMBER = ("application/json", b'{"created": ' + b"9" * 5000 + b"}")
+NUMBERS = ("application/json", b'{"choices": [{"text": 5, "message": 5}]}')
 
 
 @pytest.mark.parametrize("chat", [False, True])
-@pytest.mark.parametrize("raw", [PAGE, CUT, NOT_UTF8, NULL, NO_CHOICES, EMPTY_CHOICE, A_LIST])
+@pytest.mark.parametrize("raw", [PAGE, CUT, NOT_UTF8, NULL, NO_CHOICES, EMPTY_CHOICE, A_LIST, NESTED, LONG_NUMBER])
 def test_an_answer_of_another_form_is_one_sentence(raw: tuple[str, bytes], chat: bool) -> None:
     with serving(Served(raw=raw)) as served, pytest.raises(EndpointError) as refused:
         write(generator(served), chat=chat)
@@ -299,7 +307,54 @@ def test_an_answer_of_another_form_is_one_sentence(raw: tuple[str, bytes], chat:
     assert "Sign in" not in str(refused.value)
 
 
-@pytest.mark.parametrize("raw", [PAGE, CUT, NULL, A_LIST, ("application/json", b'{"data": ["tiny"]}')])
+def test_numbers_for_texts_are_no_answer() -> None:
+    with serving(Served(raw=NUMBERS)) as served:
+        with refuses("not-of-the-api"):
+            write(generator(served))
+        assert write(generator(served), responses=1, chat=True) == [[""], [""], [""]]
+
+
+@pytest.mark.parametrize("form", ['{"choices": [{"message": {"content": "%s"}}]}', '{"choices": [{"text": "%s"}]}'])
+def test_half_an_emoji_is_no_part_of_a_sample_and_of_no_kept_piece(form: str, tmp_path: Path) -> None:
+    chat = "message" in form
+    raw = ("application/json", (form % r"Hello, my parcel is late \ud83d").encode())
+    with serving(Served(raw=raw)) as served, keeping_pieces(tmp_path):
+        own = generator(served)
+        framing = Framing(chat=chat)
+        (texts,) = own.write(["x"], framing=framing, responses=1, sampler=SAMPLER, seed=5, label="texts")
+    assert clean_samples(texts, SampleList(), own.length_tokenizer(), 64) == ["Hello, my parcel is late"]
+    (kept,) = tmp_path.glob("*.jsonl")
+    assert "ud83d" not in kept.read_text("ascii")
+
+
+def test_a_model_that_the_server_does_not_have_is_no_matter_of_the_prompt() -> None:
+    with serving(Served(models=("another",))) as served, refuses("model-not-served", value="tiny"):
+        write(generator(served))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "This model's maximum context length is 512 tokens. However, you requested 600 tokens",
+        "the request exceeds the available context size. try increasing the context size",
+        "Your input exceeds the context window of this model.",
+    ],
+)
+def test_a_request_beyond_the_server_s_context_has_a_remedy(said: str) -> None:
+    response = httpx.Response(400, request=httpx.Request("POST", "http://h/v1"))
+    error = openai.BadRequestError(said, response=response, body={"message": said})
+    with refuses("request-too-long"):
+        raise Endpoint("http://h/v1", "m").as_user_error(error)
+
+
+def test_a_key_that_no_header_can_hold_is_refused_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, "“sk-quoted”")
+    with refuses("key-not-ascii", parameter=KEY) as refused:
+        Endpoint("http://127.0.0.1:9/v1", "tiny").check()
+    assert "sk-quoted" not in str(refused.value)
+
+
+@pytest.mark.parametrize("raw", [PAGE, CUT, NULL, A_LIST, NESTED, ("application/json", b'{"data": ["tiny"]}')])
 def test_a_list_of_models_of_another_form_is_one_sentence(raw: tuple[str, bytes]) -> None:
     with serving(Served(raw_models=raw)) as served, refuses("not-of-the-api"):
         Endpoint(served.url, "tiny").check()

@@ -19,6 +19,7 @@ from fedtext.seeding import derived_seed
 from fedtext.system.errors import InputError
 from fedtext.system.finished_pieces import FinishedPieces
 from fedtext.system.progress import progress
+from fedtext.system.surrogates import without_lone_surrogates
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -107,7 +108,7 @@ def asking(endpoint: Endpoint, sampler: Sampler, send: Send[T], settings: dict[s
         except (openai.APIError, *UNREADABLE) as error:
             raise endpoint.as_user_error(error) from None
         _check(texts, endpoint, sampler)
-        return texts
+        return [without_lone_surrogates(text) for text in texts]  # JSON holds half an emoji where a limit cut it
 
     return ask
 
@@ -141,7 +142,9 @@ def continued(client: OpenAI, prompt: str | list[int], settings: dict[str, Any])
         NotOfTheApiError: The answer is of another form.
     """
     choices = choices_of(client.completions.create(prompt=prompt, **settings), "text")
-    return [choice.text or "" for choice in choices]
+    if not all(isinstance(choice.text, str) for choice in choices):
+        raise NotOfTheApiError
+    return [choice.text for choice in choices]
 
 
 def choices_of(answer: Any, part: str) -> list[Any]:
