@@ -32,6 +32,7 @@ TELLING = (
 )  # parts of a model's description that stay the same when the server restarts
 LISTED = 10
 HIDDEN = "***"
+LONGEST_MESSAGE = 300  # characters of it that an error quotes
 TOO_LONG = re.compile(r"context[ _](?:length|window|size)", re.I)  # in the words of OpenAI, vLLM and llama.cpp
 
 
@@ -75,7 +76,7 @@ class Endpoint:
                 code="not-a-web-address",
                 parameter="base_url",
             )
-        if parts.username or parts.password or parts.query:
+        if "@" in parts.netloc or parts.query or parts.fragment:
             raise InputError(
                 f"the address of endpoint '{self.model}' at {parts.hostname} holds more than a place, perhaps a key: "
                 f"write http://HOST:PORT/v1 and put the key into the environment variable {self.api_key_env}",
@@ -170,7 +171,7 @@ class Endpoint:
                 "log of the server and of what stands before it",
                 code="not-of-the-api",
             )
-        said = self._message(error)
+        said = self.message(error)
         if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
             what = f"the key in {self.api_key_env}" if self.key else f"requests without a key in {self.api_key_env}"
             return EndpointError(
@@ -221,13 +222,13 @@ class Endpoint:
             )
         return EndpointError(f"{self} answers with an error: {said}", code="endpoint-answers-with-error")
 
-    def _message(self, error: Exception) -> str:
+    def message(self, error: Exception) -> str:
         """Return the message of the server or the network, in one line without the key."""
         body = getattr(error, "body", None)
         inner = body.get("message") if isinstance(body, dict) else None
         told = without_lone_surrogates(str(inner or error.__cause__ or error))
-        told = " ".join(told.split())[:300].rstrip(".")
-        return told.replace(self.key, HIDDEN) if self.key else told
+        masked = told.replace(self.key, HIDDEN) if self.key else told  # before the cut, which may go through the key
+        return " ".join(masked.split())[:LONGEST_MESSAGE].rstrip(".")
 
 
 def _is_about(model: str, said: str) -> bool:

@@ -184,10 +184,9 @@ def _not_loaded(endpoint: Endpoint, path: str, error: Any) -> EndpointError:
             "VLLM_ALLOW_RUNTIME_LORA_UPDATING=True",
             code="server-loads-no-adapters",
         )
-    said = " ".join(str(error).split())[:300].rstrip(".")
     return EndpointError(
-        f"{endpoint} does not load the adapter in {path} ({said}): it must see that folder (served.adapters, "
-        "served.seen_as), and take adapters of that rank (--max-lora-rank)",
+        f"{endpoint} does not load the adapter in {path} ({endpoint.message(error)}): it must see that folder "
+        "(served.adapters, served.seen_as), and take adapters of that rank (--max-lora-rank)",
         code="adapter-not-loaded",
         parameter="served.adapters",
         value=path,

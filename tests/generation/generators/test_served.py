@@ -154,6 +154,15 @@ def test_a_server_that_was_started_again_is_given_the_adapter_again(tmp_path: Pa
     assert server.loaded == [adapter_name(adapters["one"])] * 2
 
 
+def test_a_key_that_a_server_quotes_when_it_loads_no_adapter_is_hidden(
+    tmp_path: Path, adapters: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(KEY, "max_lora_rank")  # a word of the message
+    with serving(Vllm(largest_rank=2)) as server, refuses("adapter-not-loaded") as refused:
+        write(generator(tmp_path, server).with_adapter(adapters["one"]))
+    assert "is greater than ***" in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("server", "code"),
     [

@@ -142,7 +142,7 @@ def _send(endpoint: Endpoint, client: OpenAI, placed: tuple[str, str] | None) ->
             return continued(client, prompt, {**settings, "model": model.value()})
         except openai.NotFoundError as error:
             raise EndpointError(
-                f"{endpoint} has lost its model as soon as it was loaded ({error.message[:200]}): look whether it "
+                f"{endpoint} has lost its model as soon as it was loaded ({endpoint.message(error)}): look whether it "
                 "restarts again and again",
                 code="served-model-lost",
             ) from None
