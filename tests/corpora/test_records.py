@@ -92,7 +92,7 @@ def test_with_a_real_tokenizer_spans_are_slices_of_the_text(byte_tokenizer):
     pieces = [text[chunk.start : chunk.end] for chunk in chunks]
     assert all(pieces)
     assert "".join(pieces).startswith("Return the values of it")
-    assert [chunk.n_tokens for chunk in chunks[:-1]] == [16] * (len(chunks) - 1)
+    assert all(13 < chunk.n_tokens <= 16 for chunk in chunks[:-1])  # a character of the text has up to 3 tokens
 
 
 def words(texts: list[str], **_: Any) -> dict[str, list[list[tuple[int, int]]]]:

@@ -16,6 +16,7 @@ from transformers import PreTrainedTokenizerFast
 
 from fedtext.corpora.records import chunk_texts
 from fedtext.largefedbench.tokens import ChunkTokenizer, load_tokenizer
+from fedtext.models.chunks import chunks_by_tokens
 from fedtext.models.language_model import bundled
 from fedtext.params.corpus import Spans
 from tests.model_hub import Hub, serving
@@ -61,11 +62,8 @@ def test_words_met_before_have_the_tokens_they_have_in_a_text(texts: list[str], 
     tokenizer = bundled_tokenizer()
     for text, (total, chunks) in zip(texts, tokenizer.chunks(texts, Spans(length=length, min_tokens=1)), strict=True):
         offsets = tokenizer.backend.encode(text, add_special_tokens=False).offsets
-        firsts = range(0, len(offsets), length)
         assert total == len(offsets)
-        assert [(c.start, c.end) for c in chunks] == [
-            (offsets[i][0], offsets[min(i + length, total) - 1][1]) for i in firsts
-        ]
+        assert chunks == chunks_by_tokens(total, offsets.__getitem__, length, min_tokens=1)
 
 
 def test_a_tokenizer_is_known_by_its_definition(words: ChunkTokenizer, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from fedtext.generation.messages import is_whole_message, repeated_runs
 from fedtext.generation.phrases import addresses_the_user
 from fedtext.generation.prompt_forms import PromptForm
 from fedtext.generation.sentences import to_last_sentence, whole_sentences
+from fedtext.models.chunks import end_within
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -94,7 +95,7 @@ def clean_samples(
 ) -> list[str]:
     """Return the sample in each response: what `form` cuts out, at most `length` tokens, all of them printable.
 
-    The cut is by character offsets, as in `corpora.records`, so no text is re-rendered. Where the form requires
+    The cut is by character offsets, as in `models.chunks`, so no text is re-rendered. Where the form requires
     `sentences`, a sample ends with its last whole one. A response that holds no sample, or with `legible_only` none
     that reads like text, is an empty string, so that positions stay; nothing empty may be scored.
     """
@@ -119,11 +120,10 @@ def trim_to_sentences(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, 
 
 
 def cut_to(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, lengths: Sequence[int]) -> list[str]:
-    """Return the first `lengths[i]` tokens of text i, as a substring of the text itself."""
+    """Return the first `lengths[i]` tokens of text i, as a substring of the text itself that ends with a character."""
     if not texts:
         return []
-    offsets = _offsets(texts, tokenizer)
-    ends = [spans[:length][-1][1] if spans[:length] else 0 for spans, length in zip(offsets, lengths, strict=True)]
+    ends = [end_within(spans, length) for spans, length in zip(_offsets(texts, tokenizer), lengths, strict=True)]
     return [text[:end].strip() for text, end in zip(texts, ends, strict=True)]
 
 

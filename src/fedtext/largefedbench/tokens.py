@@ -1,4 +1,4 @@
-"""Chunk spans of many texts at once: the rule of `fedtext.corpora.records`, on the tokenizer's fast side only.
+"""Chunk spans of many texts at once: the rule of `fedtext.models.chunks`, on the tokenizer's fast side only.
 
 Only the offsets at chunk boundaries are computed, and the whole batch is encoded in one call; a test holds the
 result equal to `chunk_texts`. A tokenizer is known by the sha256 of its definition, which goes into the provenance.
@@ -23,7 +23,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from fedtext.corpora.records import Chunk
+from fedtext.models.chunks import Chunk, chunks_by_tokens
 from fedtext.models.source import SHIPPED, Place, find_model, unreadable
 from fedtext.params.corpus import Spans
 from fedtext.system.errors import InputError
@@ -67,16 +67,13 @@ class WordTokens:
         tokens = list(accumulate(map(self._counts.__getitem__, words), initial=0))
         starts = list(accumulate(map(len, words), initial=0))
         total = tokens[-1]
-        length, fewest = chunking.length, chunking.min_tokens  # read once: every reading of a parameter is noted
-        chunks = []
-        for first in range(0, total, length):
-            last = min(first + length, total) - 1
-            if first == 0 or last - first + 1 >= fewest:
-                opening, closing = bisect_right(tokens, first) - 1, bisect_right(tokens, last) - 1
-                start = starts[opening] + self._offsets_of(words[opening])[first - tokens[opening]][0]
-                end = starts[closing] + self._offsets_of(words[closing])[last - tokens[closing]][1]
-                chunks.append(Chunk(start, end, last - first + 1))
-        return total, chunks
+
+        def span_of(token: int) -> tuple[int, int]:
+            word = bisect_right(tokens, token) - 1
+            start, end = self._offsets_of(words[word])[token - tokens[word]]
+            return starts[word] + start, starts[word] + end
+
+        return total, chunks_by_tokens(total, span_of, chunking.length, chunking.min_tokens)
 
     def _offsets_of(self, word: str) -> list[tuple[int, int]]:
         """Return the character span of each token of the word."""
@@ -157,13 +154,8 @@ def words_of(definition: str) -> WordTokens | None:
 
 
 def _encoded(encoding: Any, chunking: Spans) -> tuple[int, list[Chunk]]:
-    total, spans = len(encoding), []
-    for first in range(0, total, chunking.length):
-        last = min(first + chunking.length, total)
-        if first == 0 or last - first >= chunking.min_tokens:
-            start, end = encoding.token_to_chars(first)[0], encoding.token_to_chars(last - 1)[1]
-            spans.append(Chunk(start, end, last - first))
-    return total, spans
+    total = len(encoding)
+    return total, chunks_by_tokens(total, encoding.token_to_chars, chunking.length, chunking.min_tokens)
 
 
 def load_tokenizer(source: str, *, name: str | None = None) -> ChunkTokenizer:
