@@ -21,7 +21,8 @@ def page(tmp_path: Path, data: bytes, name: str) -> RawPage:
 
 
 def rows(tmp_path: Path, rows: list[object], server: str = "biorxiv") -> list[Turn]:
-    return list(biorxiv.parse(page(tmp_path, preprint_page(rows), f"{server}/0.json")))
+    items = biorxiv.parse(page(tmp_path, preprint_page(rows), f"{server}/0.json"))
+    return [item for item in items if isinstance(item, Turn)]
 
 
 def test_preprints_by_kind(tmp_path: Path) -> None:
@@ -141,7 +142,7 @@ def test_a_pubmed_article_is_dated_by_the_first_day_it_was_public(tmp_path: Path
 def real_articles(shared: Path, file: str) -> dict[str, Turn]:
     name = f"pubmed/{file}.xml"
     turns = pubmed.parse(RawPage(name, shared / "raw_pages" / name))
-    return {turn.url.split("/")[-2]: turn for turn in turns if turn.url}
+    return {turn.url.split("/")[-2]: turn for turn in turns if isinstance(turn, Turn) and turn.url}
 
 
 @pytest.mark.shared

@@ -48,7 +48,7 @@ def read(raw: Path, source: str, words: ChunkTokenizer) -> Read:
     params = conf_base(LargeFedBench, on_bad_page="continue", raw_dir=str(raw))
     counts, bad = SourceCounts(), list[tuple[str, str]]()
     task = ShardTask(source, SOURCES[source].config, tuple(raw_pages(raw, SOURCES[source])), raw, params, words)
-    turns = _turns(SOURCES[source], task, counts, bad)
+    turns = _turns(SOURCES[source], task, counts, bad, {})
     clients = list(_clients(turns, params, counts, read_takedown(None)))
     counts.check(source)
     unread = {error.name: error.reason for error in unread_files(raw, SOURCES[source])}

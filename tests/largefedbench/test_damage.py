@@ -50,7 +50,9 @@ def read(raw: Path, words: ChunkTokenizer) -> Read:
     pages = tuple(raw_pages(raw, SOURCES["us"]))
     losses = list[tuple[str, str]]()
     found = defaultdict[str, list[str]](list)
-    for turn in _turns(SOURCES["us"], ShardTask("us", "congress", pages, raw, params, words), SourceCounts(), losses):
+    for turn in _turns(
+        SOURCES["us"], ShardTask("us", "congress", pages, raw, params, words), SourceCounts(), losses, {}
+    ):
         granule = turn.client_id.split(".us.")[1].split(".")[0]
         found[f"{DAY}-{granule}"] += " ".join(p.text for p in turn.paragraphs).split()
     return Read(dict(found), dict(losses))
@@ -230,7 +232,7 @@ def test_the_real_days_are_checked_against_their_mods(shared: Path, words: Chunk
     params = conf_base(LargeFedBench)
     pages = tuple(raw_pages(shared / "raw_pages", SOURCES["us"]))
     counts, losses = SourceCounts(), list[tuple[str, str]]()
-    for _ in _turns(SOURCES["us"], ShardTask("us", "congress", pages, shared, params, words), counts, losses):
+    for _ in _turns(SOURCES["us"], ShardTask("us", "congress", pages, shared, params, words), counts, losses, {}):
         pass
     assert (counts.notes["granules_expected"], counts.notes["granules_missing"]) == (658, 652)
     assert [name for name, _ in losses] == [f"{page.name}/mods.xml" for page in pages]

@@ -16,7 +16,7 @@ from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError
 from fedtext.largefedbench.snapshot import provenance, read_table
 from fedtext.largefedbench.sources import SOURCES
 from fedtext.largefedbench.tokens import ChunkTokenizer
-from fedtext.largefedbench.turns import Turn, Unknown
+from fedtext.largefedbench.turns import Retraction, Turn, Unknown
 from fedtext.params.largefedbench import LargeFedBench
 from tests.parameters import conf_base
 
@@ -72,6 +72,8 @@ def check(page: RawPage, kind: str) -> str:
                 turns.append(item)
             elif isinstance(item, Unknown):
                 assert item.name
+            elif isinstance(item, Retraction):
+                assert item.address.startswith("https://")
             elif error := item.error() if isinstance(item, Completeness) else item:
                 errors.append(error)
     except RawPageError as error:

@@ -13,7 +13,7 @@ from fedtext.largefedbench.clients import Client, clients_of
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.raw_pages import Completeness, RawPage
 from fedtext.largefedbench.sources import SOURCES, canada, raw_pages, us
-from fedtext.largefedbench.turns import Turn, Unknown
+from fedtext.largefedbench.turns import Retraction, Turn, Unknown
 from fedtext.params.largefedbench import LargeFedBench
 from tests.parameters import conf_base
 
@@ -40,7 +40,7 @@ def read(shared: Path, source: str, **changes: object) -> tuple[list[Client], So
             if isinstance(item, Turn):
                 turns.append(item)
             else:
-                assert isinstance(item, Completeness | Unknown) or OTHER_DAY in item.name, item
+                assert isinstance(item, Completeness | Retraction | Unknown) or OTHER_DAY in item.name, item
     return list(clients_of(turns, conf_base(LargeFedBench, changes), counts)), counts
 
 

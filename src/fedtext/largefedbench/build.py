@@ -177,6 +177,7 @@ def _merge(
     counts: dict[str, SourceCounts] = {}
     bad_pages = [(error.name, error.reason) for error in unread]
     matched, taken_down = set[int](), set[str]()
+    retracted = dict[str, str]()
     fronts: dict[str, list[tuple[str, Path]]] = {}
     for shard in shards:
         facts = shard_facts(shard.path)
@@ -184,12 +185,16 @@ def _merge(
         bad_pages += facts.bad_pages
         matched.update(facts.taken_down)
         taken_down.update(facts.taken_down_words)
+        for address, rule in facts.retracted.items():
+            retracted.setdefault(address, rule)
         if facts.first_id:
             fronts.setdefault(shard.config, []).append((facts.first_id, shard.path))
     for one in counts.values():
         one.hide(taken_down)
-    tasks = [MergeTask(config, tuple(fronts[config]), root, params) for config in sorted(fronts)]
+    tasks = [MergeTask(config, tuple(fronts[config]), root, params, retracted) for config in sorted(fronts)]
     merged = list(progress(engine.map(merge_config, tasks), "merge", unit="config", total=len(tasks)))
+    _take_back(merged, counts)
+    merged = [one for one in merged if one.sizes]  # of a config all texts may be retracted
     unmatched = _report_unmatched(params, matched)
     if not merged:
         reasons = {name: one.as_dict()["left_out"] for name, one in counts.items()}
@@ -197,7 +202,6 @@ def _merge(
             f"no client is left in snapshot {params.snapshot}: {json.dumps(reasons)}; bad pages: {bad_pages[:5]}",
             code="no-client-left",
         )
-    _take_back(merged, counts)
     for source, one in counts.items():
         one.check(source)
     write_papers(root, params, tokenizer, identity, digests, merged, counts, bad_pages, unmatched)
@@ -219,7 +223,7 @@ def _report_unmatched(params: LargeFedBench, matched: set[int]) -> int:
 
 
 def _take_back(merged: Iterable[Merged], counts: dict[str, SourceCounts]) -> None:
-    """Correct the counts by the texts that the merge left out: repeated ids and near-duplicates."""
+    """Correct the counts by the texts that the merge left out: retracted ones, repeated ids and near-duplicates."""
     for one in merged:
         for (source, rule), (texts, words) in sorted(one.left_out.items()):
             counts[source].clients -= texts

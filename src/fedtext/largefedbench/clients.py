@@ -104,9 +104,14 @@ def _client(turn: Turn, text: str) -> Client:
     )  # fmt: skip
 
 
+def keeps_kind(kind: str, source: str, params: LargeFedBench) -> bool:
+    """Return whether the reading takes turns of this kind."""
+    return kind == SPEECH or (params.cleaning == "published" and kind in PUBLISHED_KINDS.get(source, set()))
+
+
 def _left_out(turn: Turn, params: LargeFedBench) -> str | None:
     """Return the rule that leaves this turn out, or None."""
-    if turn.kind != SPEECH and (params.cleaning == "clean" or turn.kind not in PUBLISHED_KINDS.get(turn.source, set())):
+    if not keeps_kind(turn.kind, turn.source, params):
         return turn.kind
     if params.cleaning == "published" and not _published_keeps(turn):
         return "published_selection"

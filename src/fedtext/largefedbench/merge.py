@@ -2,7 +2,8 @@
 
 The shards are read twice. The first reading takes ids and signatures. It decides which texts are kept (a text may come
 twice, or resemble an earlier one) and which share a split. The second writes the tables, and counts how many clients
-there would be under each meaning of the word. Of a million texts nothing is held but 256 bytes each.
+there would be under each meaning of the word. Both pass over a text that any page retracts. Of a million texts nothing
+is held but 256 bytes each.
 
 Rows of sorted shards come in one order: by client id, so by date, equal ids in page order. A shard is opened only when
 the merge reaches its first client, so memory does not grow with their number.
@@ -13,9 +14,10 @@ from __future__ import annotations
 import heapq
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import get_args
 
 import pyarrow as pa
@@ -61,7 +63,12 @@ def _rows(path: Path, columns: Sequence[str] | None) -> Iterator[Row]:
 
 
 REPEATED_ID, NEAR_DUPLICATE = "duplicate_client_id", "near_duplicate"  # rules that the merge leaves texts out by
-COLUMNS = ("client_id", "signature")
+COLUMNS = ("client_id", "url", "signature")
+
+
+def rule_of(url: str, retracted: Mapping[str, str]) -> str | None:
+    """Return the rule that leaves a text out because a page retracts it, or the submission that it is a reply to."""
+    return retracted.get(url) or retracted.get(url.partition("&")[0])
 
 
 @dataclass
@@ -77,11 +84,13 @@ class Plan:
     firsts: dict[int, int] = field(default_factory=dict)
 
 
-def plan_merge(shards: Sequence[tuple[str, Path]], params: LargeFedBench) -> Plan:
-    """Read the shards' ids and signatures, and plan the merge."""
+def plan_merge(
+    shards: Sequence[tuple[str, Path]], params: LargeFedBench, retracted: Mapping[str, str] = MappingProxyType({})
+) -> Plan:
+    """Read the shards' ids and signatures, and plan the merge of the texts that are not retracted."""
     plan, signatures, last_id = Plan(), bytearray(), ""
-    for client_id, signature in merged_rows(shards, COLUMNS):
-        if client_id != last_id:
+    for client_id, url, signature in merged_rows(shards, COLUMNS):
+        if client_id != last_id and not rule_of(url, retracted):
             last_id = client_id
             plan.texts += 1
             signatures += signature or b""
@@ -140,12 +149,16 @@ def split_for(client_id: str, date: str, split: Splitting) -> str:
 
 @dataclass(frozen=True)
 class MergeTask:
-    """Everything a worker needs to merge one config: its shards, as (first client id, path), in page order."""
+    """Everything a worker needs to merge one config: its shards, as (first client id, path), in page order.
+
+    `retracted` has the rule to leave a text out under, by its address.
+    """
 
     config: str
     shards: tuple[tuple[str, Path], ...]
     root: Path
     params: LargeFedBench
+    retracted: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -153,8 +166,8 @@ class Merged:
     """What the merge of one config found.
 
     `sizes` are clients, chunks and tokens by split; `dates` the first and the last, if any; `left_out` texts and words,
-    by source and rule, of what came twice or resembles an earlier text; `units` how many clients there would be under
-    each meaning of the word; `duplicates` sums up the near-duplicates, if they were looked for.
+    by source and rule, of what is retracted, came twice or resembles an earlier text; `units` how many clients there
+    would be under each meaning of the word; `duplicates` sums up the near-duplicates, if they were looked for.
     """
 
     config: str
@@ -178,13 +191,14 @@ class _Merge:
     def __init__(self, task: MergeTask) -> None:
         self.root = task.root / task.config
         self.params = task.params
+        self.retracted = task.retracted
         self.merged = Merged(task.config)
         self._writers: dict[str, tuple[TableWriter, TableWriter]] = {}
         self._units = _Units()
         self._split_by: dict[str, Text] = {}  # by client id: the text that it shares a split with
 
     def run(self, shards: Sequence[tuple[str, Path]]) -> Merged:
-        plan = plan_merge(shards, self.params)
+        plan = plan_merge(shards, self.params, self.retracted)
         for row in combined(self._kept(shards, plan), self.params.client):
             self._add(row)
         self.merged.units = self._units.numbers
@@ -198,12 +212,12 @@ class _Merge:
     def _kept(self, shards: Sequence[tuple[str, Path]], plan: Plan) -> Iterator[Row]:
         """Yield the rows that stay; the others are counted."""
         last_id, number = "", -1
-        report = _Report(self.root, plan.found) if self.params.near_duplicates != "ignore" else None
+        report = _Report(self.root, plan.found) if self.params.near_duplicates != "ignore" and plan.texts else None
         heads = dict.fromkeys(plan.firsts.values(), Text("", "", "", "", ""))
         for row in merged_rows(shards):
             client_id, source, text = row[0], row[1], row[12]
-            repeated = client_id == last_id
-            if not repeated:
+            rule = rule_of(row[8], self.retracted) or (REPEATED_ID if client_id == last_id else None)
+            if rule is None:
                 last_id, number = client_id, number + 1
                 facts = Text(client_id, source, row[4], row[5], row[6])
                 if report:
@@ -216,7 +230,7 @@ class _Merge:
                     self._units.add(facts)
                     yield row
                     continue
-            tally = self.merged.left_out.setdefault((source, REPEATED_ID if repeated else NEAR_DUPLICATE), [0, 0])
+            tally = self.merged.left_out.setdefault((source, rule or NEAR_DUPLICATE), [0, 0])
             tally[0] += 1
             tally[1] += n_words(text)
         if report:

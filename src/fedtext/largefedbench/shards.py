@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from fedtext.largefedbench.clients import Client, clients_of, kinds_in, without_personal_data
+from fedtext.largefedbench.clients import Client, clients_of, keeps_kind, kinds_in, without_personal_data
 from fedtext.largefedbench.counts import SourceCounts
 from fedtext.largefedbench.near_duplicates import MinHash
 from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError, SkippedPageError, regular
@@ -24,7 +24,7 @@ from fedtext.largefedbench.snapshot import SHARD, TableWriter
 from fedtext.largefedbench.sources import SOURCES, Source, raw_pages
 from fedtext.largefedbench.takedown import Takedown, read_takedown
 from fedtext.largefedbench.tokens import ChunkTokenizer
-from fedtext.largefedbench.turns import Turn
+from fedtext.largefedbench.turns import Retraction, Turn
 from fedtext.params.largefedbench import LargeFedBench
 from fedtext.system.engine import Engine
 from fedtext.system.errors import InputError
@@ -58,8 +58,9 @@ class ShardTask:
 class ShardFacts(NamedTuple):
     """The facts a shard holds about itself.
 
-    Counts, bad pages as (name, reason), its first client id, the lines of the takedown list that it matched, and the
-    words by which those people are named, which no file of the snapshot shows.
+    Counts, bad pages as (name, reason), its first client id, the lines of the takedown list that it matched, the words
+    by which those people are named, which no file of the snapshot shows, and what its pages say of texts of any page:
+    the rule to leave one out under, by its address.
     """
 
     counts: SourceCounts
@@ -67,6 +68,7 @@ class ShardFacts(NamedTuple):
     first_id: str
     taken_down: list[int]
     taken_down_words: list[str]
+    retracted: dict[str, str]
 
 
 def digest_pages(raw_dir: Path, params: LargeFedBench, engine: Engine) -> dict[str, list[PageDigest]]:
@@ -145,8 +147,8 @@ def write_shard(task: ShardTask) -> Path:
     """
     if task.path.exists():
         return task.path
-    counts, bad_pages = SourceCounts(), list[tuple[str, str]]()
-    turns = _turns(SOURCES[task.source], task, counts, bad_pages)
+    counts, bad_pages, retracted = SourceCounts(), list[tuple[str, str]](), dict[str, str]()
+    turns = _turns(SOURCES[task.source], task, counts, bad_pages, retracted)
     taken_down = read_takedown(task.params.takedown_file())
     clients = sorted(_clients(turns, task.params, counts, taken_down), key=lambda client: client.client_id)
     partial = task.path.with_suffix(f".{os.getpid()}.partial")
@@ -155,7 +157,7 @@ def write_shard(task: ShardTask) -> Path:
     for first in range(0, len(clients), BATCH):
         _write_batch(writer, clients[first : first + BATCH], task, minhash)
     first_id = clients[0].client_id if clients else ""
-    facts = [counts.as_dict(), bad_pages, first_id, sorted(taken_down.matched), sorted(taken_down.words)]
+    facts = [counts.as_dict(), bad_pages, first_id, sorted(taken_down.matched), sorted(taken_down.words), retracted]
     writer.close({FACTS: json.dumps(facts)})
     os.replace(partial, task.path)
     return task.path
@@ -169,7 +171,14 @@ def _clients(
         yield without_personal_data(client, counts) if params.personal_data == "remove" else client
 
 
-def _turns(source: Source, task: ShardTask, counts: SourceCounts, bad_pages: list[tuple[str, str]]) -> Iterator[Turn]:
+def _turns(
+    source: Source,
+    task: ShardTask,
+    counts: SourceCounts,
+    bad_pages: list[tuple[str, str]],
+    retracted: dict[str, str],
+) -> Iterator[Turn]:
+    """Yield the turns of the task's pages; what else these hold is added to the last three."""
     for page in task.pages:
         counts.pages += 1
         found, date = False, ""
@@ -179,6 +188,9 @@ def _turns(source: Source, task: ShardTask, counts: SourceCounts, bad_pages: lis
                 if isinstance(item, Turn):
                     date = item.date or date
                     yield item
+                elif isinstance(item, Retraction):
+                    if not keeps_kind(item.rule, source.name, task.params):
+                        retracted.setdefault(item.address, item.rule)
                 elif error := _loss(item, counts):
                     _note_bad(error, task.params, counts, bad_pages)
             if not found:

@@ -56,6 +56,16 @@ class Turn:
     unknown: tuple[Unknown, ...] = ()
 
 
+class Retraction(NamedTuple):
+    """A page's word that a text is retracted, withdrawn or deleted, whichever page of its source that stands on.
+
+    `address` is the `url` of the text, or of the submission that it belongs to; `rule` is the one it is left out under.
+    """
+
+    address: str
+    rule: str
+
+
 class Unknown(NamedTuple):
     """Something of a page that no rule knows, such as a speaker's label: its `kind`, and its `name` as printed."""
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from fedtext.largefedbench.raw_pages import Completeness, RawPage, RawPageError, SkippedPageError, printable
 from fedtext.largefedbench.sources import biorxiv, canada, openreview, pubmed, scitldr, uk, us
-from fedtext.largefedbench.turns import Turn
+from fedtext.largefedbench.turns import Retraction, Turn
 
-Parser = Callable[[RawPage], Iterator[Turn | RawPageError | Completeness]]
+Parser = Callable[[RawPage], Iterator[Turn | Retraction | RawPageError | Completeness]]
 
 
 class Source(NamedTuple):

@@ -2,6 +2,7 @@
 
 `{"messages": [{"status": "ok", ...}], "collection": [{doi, title, date, version, type, license, category, abstract}]}`.
 `date` is the version's date: only first versions are kept, so a preprint is one client however often it was revised.
+A version that says that the preprint is withdrawn withdraws the first one too, whichever page that stands on.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from fedtext.largefedbench.raw_pages import RawPage, RawPageError, parse_json, possible_date, reading
-from fedtext.largefedbench.sources.notices import EMPTY, is_no_abstract, notice
-from fedtext.largefedbench.turns import SPEECH, UNKNOWN_ELEMENT, Paragraph, Turn, Unknown, joined
+from fedtext.largefedbench.sources.notices import EMPTY, TAKES_BACK, is_no_abstract, notice
+from fedtext.largefedbench.turns import SPEECH, UNKNOWN_ELEMENT, Paragraph, Retraction, Turn, Unknown, joined
 from fedtext.system.errors import InputError
 
 ALLOWED_LICENSES = frozenset({"cc_by", "cc_by_nc", "cc_by_nd", "cc_by_nc_nd", "cc0"})
 
 
-def parse(page: RawPage) -> Iterator[Turn | RawPageError]:
+def parse(page: RawPage) -> Iterator[Turn | Retraction | RawPageError]:
     """Yield every row of one page; a row of the wrong shape is a `malformed_row` turn."""
     value = parse_json(page.name, page.read())
     with reading(page.name):
@@ -38,7 +39,13 @@ def parse(page: RawPage) -> Iterator[Turn | RawPageError]:
             f"unknown.{page.name}.{name}", server, UNKNOWN_ELEMENT, "", (part,), unknown=(Unknown("element", name),)
         )
     for number, row in enumerate(rows):
-        yield _turn(row, server) if _well_formed(row) else malformed(page, server, number, row)
+        if not _well_formed(row):
+            yield malformed(page, server, number, row)
+            continue
+        said = _notice(row)
+        yield _turn(row, server, said)
+        if said in TAKES_BACK:
+            yield Retraction(_address(server, row["doi"].strip(), "1"), said)
 
 
 def _whole(value: object) -> int | None:
@@ -76,23 +83,32 @@ def is_date(text: str) -> bool:
         return False
 
 
-def _turn(row: dict[str, Any], server: str) -> Turn:
+def _notice(row: dict[str, Any]) -> str | None:
+    """Return what kind of notice stands in the abstract's place, None for an abstract."""
+    return notice(row["title"], row["abstract"], str(row.get("type", "")))
+
+
+def _address(server: str, doi: str, version: str) -> str:
+    return f"https://www.{server}.org/content/{doi}v{version}"
+
+
+def _turn(row: dict[str, Any], server: str, said: str | None) -> Turn:
     doi, version = row["doi"].strip(), str(row["version"])
     suffix = "" if version == "1" else f".v{version}"
     return Turn(
-        f"{row['date']}.{server}.{doi}{suffix}", server, _kind(row, version), row["date"],
+        f"{row['date']}.{server}.{doi}{suffix}", server, _kind(row, version, said), row["date"],
         (Paragraph(row["abstract"]),),
-        title=joined(row["title"]), url=f"https://www.{server}.org/content/{doi}v{version}",
+        title=joined(row["title"]), url=_address(server, doi, version),
         license=joined(str(row.get("license", ""))), floor_language="en", label=joined(str(row.get("category", ""))),
     )  # fmt: skip
 
 
-def _kind(row: dict[str, Any], version: str) -> str:
+def _kind(row: dict[str, Any], version: str, said: str | None) -> str:
     # The published reading keeps withdrawn rows: none may come past the licence.
     if joined(str(row.get("license", ""))) not in ALLOWED_LICENSES:
         return "licence_not_kept"
-    if kind := notice(row["title"], row["abstract"], str(row.get("type", ""))):
-        return kind
+    if said:
+        return said
     if is_no_abstract(row["abstract"]):
         return EMPTY
     return SPEECH if version == "1" else "later_version"

@@ -12,6 +12,7 @@ from fedtext.largefedbench.turns import n_words
 
 WITHDRAWN, RETRACTED, CORRECTION, CONCERN = "withdrawn", "retracted", "correction_notice", "expression_of_concern"
 EMPTY = "empty_abstract"
+TAKES_BACK = frozenset({WITHDRAWN, RETRACTED, CONCERN})  # what holds for a text on whichever page it stands
 LONGEST_NOTICE = 120  # words
 _THING = r"(?:article|manuscript|pre-?print|paper|submission|work|posting)"
 _AT_THE_END = r"[\[(:—–-]"  # before the notice's own word at the end of a title

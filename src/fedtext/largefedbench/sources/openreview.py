@@ -4,6 +4,9 @@ API v1: `{"notes": [{"forum", "content": {...}, "details": {"directReplies": [{"
 "content"}]}}]}`. API v2 (venues from 2024 on) has `invitations` and `{"value": ...}` around each field of `content`,
 and may give `replies` for `directReplies`. The label is the submission's area and the review's recommendation (its
 rating, in forms that ask for that), as the conditional experiments use them.
+
+What is deleted, or is for some readers only, on one page is so on all of them; a submission takes its reviews with it.
+One that its authors withdrew does not: the reviews are the reviewers', stay public and keep their licence.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from typing import Any
 from fedtext.largefedbench.raw_pages import RawPage, parse_json, possible_date, reading
 from fedtext.largefedbench.sources.biorxiv import malformed
 from fedtext.largefedbench.sources.notices import EMPTY, is_no_abstract
-from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, Turn, Unknown, joined, n_words
+from fedtext.largefedbench.turns import SPEECH, SPOKEN, Paragraph, Retraction, Turn, Unknown, joined, n_words
 from fedtext.params.task import in_one_word
 from fedtext.params.task import joined as code_of
 
@@ -55,6 +58,7 @@ CONFIDENTIAL = re.compile(
 )
 EVERYONE = "everyone"  # the reader of whatever is public
 REVIEW = "Official_Review"
+REPLIES = ("directReplies", "replies")  # where a note's replies may stand
 _MISSHAPEN = (KeyError, TypeError, AttributeError, ValueError, OverflowError, OSError)
 
 
@@ -69,14 +73,18 @@ def coded_label(label: str | None, columns: Sequence[str]) -> str | None:
     return code_of(own) if all(own) else None
 
 
-def parse(page: RawPage) -> Iterator[Turn]:
-    """Yield every official review of one page; a note or a review of the wrong shape is a `malformed_row` turn."""
+def parse(page: RawPage) -> Iterator[Turn | Retraction]:
+    """Yield every official review of one page; a note or a review of the wrong shape is a `malformed_row` turn.
+
+    Yield beside them what is said of a submission or a review, whatever its shape: that it may not be read.
+    """
     value = parse_json(page.name, page.read())
     with reading(page.name):
         notes = value["notes"]
         if not isinstance(notes, list):
             raise TypeError("notes is not a list")
     for number, note in enumerate(notes):
+        yield from _retractions(note)
         try:
             answers = [(reply, is_review(reply)) for reply in replies(note)]
         except _MISSHAPEN:
@@ -156,6 +164,23 @@ def _consent(*notes: dict[str, Any]) -> str | None:
     return None
 
 
+def _retractions(note: Any) -> Iterator[Retraction]:
+    """Yield the notes that may not be read: a submission or a review that stands alone, and replies to it."""
+    details = note.get("details") if isinstance(note, dict) else None
+    fields = [details.get(name) for name in REPLIES] if isinstance(details, dict) else []
+    found = [reply for field in fields if isinstance(field, list) for reply in field]
+    for one in (note, *found):
+        if isinstance(one, dict) and (rule := _consent(one)):
+            forum = note.get("forum") or note.get("id")
+            yield Retraction(_address(forum, one.get("id") or forum), rule)
+
+
+def _address(forum: str, note_id: str) -> str:
+    """Return the address of a submission, or of a reply to it, which begins with the submission's."""
+    submission = f"https://openreview.net/forum?id={forum}"
+    return submission if note_id == forum else f"{submission}&noteId={note_id}"
+
+
 def _public(note: dict[str, Any]) -> bool:
     """Return whether everyone may read a note, or a field that has readers of its own."""
     readers = note.get("readers", EVERYONE)
@@ -196,6 +221,6 @@ def _turn(note: dict[str, Any], review: dict[str, Any]) -> Turn:
         f"{date}.openreview.{review['id']}", "openreview", kind, date,
         (*prose, *(p for p in others.values() if p.kind != "choice"), *(_hidden(content[name]) for name in hidden)),
         title=joined(_field(note["content"], "title")), license=LICENSE, floor_language="en",
-        url=f"https://openreview.net/forum?id={note['forum']}&noteId={review['id']}", label=BETWEEN.join(label),
+        url=_address(note["forum"], review["id"]), label=BETWEEN.join(label),
         unknown=tuple(unknown),
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 `PubmedArticleSet/PubmedArticle/MedlineCitation/{PMID,Article/{ArticleTitle,Abstract/AbstractText}}`; section labels are
 attributes and stay out of the text, and so do formulas, which as text are loose letters. A retracted paper is no
-client, nor is the notice that retracts it.
+client, nor is the notice that retracts it; what one page retracts or deletes is no client on any other.
 
 PubMed's XML as a corpus of its own (`corpus.source=pubmed`), one abstract a client, labelled by its MeSH headings.
 
@@ -23,8 +23,18 @@ from lxml import etree
 from fedtext.corpora.published.known import FormError, Row
 from fedtext.largefedbench.cleaning.abstracts import clean_abstract
 from fedtext.largefedbench.raw_pages import RawPage, RawPageError, parse_xml, possible_date, reading
-from fedtext.largefedbench.sources.notices import EMPTY, is_no_abstract, notice
-from fedtext.largefedbench.turns import SPEECH, SPOKEN, UNKNOWN_ELEMENT, Paragraph, Turn, Unknown, joined, n_words
+from fedtext.largefedbench.sources.notices import EMPTY, TAKES_BACK, is_no_abstract, notice
+from fedtext.largefedbench.turns import (
+    SPEECH,
+    SPOKEN,
+    UNKNOWN_ELEMENT,
+    Paragraph,
+    Retraction,
+    Turn,
+    Unknown,
+    joined,
+    n_words,
+)
 
 LICENSE = "pubmed"
 MONTHS = {
@@ -61,6 +71,13 @@ NOTICED = {
         "patientsummaryin", "patientsummaryof",
     ), ""),
 }  # fmt: skip
+# What an article says of the one whose PMID it gives.
+OF_ANOTHER = {
+    "retractionof": "retracted",
+    "partialretractionof": "retracted",
+    "retractedandrepublishedfrom": "retracted",
+    "expressionofconcernfor": "expression_of_concern",
+}
 # Elements of a page beside articles, and of an abstract beside its text, by the kind they are counted under.
 BESIDE_ARTICLES = {
     "PubmedBookArticle": "book",
@@ -87,12 +104,15 @@ class Day(NamedTuple):
     last: str
 
 
-def parse(page: RawPage) -> Iterator[Turn]:
-    """Yield every article of one page in order, then what else the page holds: books, deletions, unknown elements."""
+def parse(page: RawPage) -> Iterator[Turn | Retraction]:
+    """Yield every article of one page in order, then what else the page holds: books, deletions, unknown elements.
+
+    What an article or a deletion says of a PMID follows it.
+    """
     root = parse_xml(page.name, page.read(), root="PubmedArticleSet")
     for number, article in enumerate(root.iterfind("PubmedArticle")):
         with reading(page.name):
-            yield _turn(page, number, article)
+            yield from _article(page, number, article)
     for number, element in enumerate(root):
         if element.tag == "PubmedArticle":
             continue
@@ -102,27 +122,49 @@ def parse(page: RawPage) -> Iterator[Turn]:
         for part, one in enumerate(element if kind == "deleted_citation" else [element]):
             text = Paragraph(joined(*one.itertext()), kind)
             yield Turn(f"{kind}.{page.name}.{number}.{part}", "pubmed", kind, "", (text,), unknown=unknown)
+            if kind == "deleted_citation":
+                yield Retraction(_address(text.text), kind)
     if outside := joined(root.text, *(element.tail for element in root)):
         named = (Unknown("element", "text outside any element"),)
         text = Paragraph(outside, UNKNOWN_ELEMENT)
         yield Turn(f"outside.{page.name}", "pubmed", UNKNOWN_ELEMENT, "", (text,), unknown=named)
 
 
-def _turn(page: RawPage, number: int, article: Any) -> Turn:
+def _article(page: RawPage, number: int, article: Any) -> Iterator[Turn | Retraction]:
+    """Yield an article's turn, and what it says of itself or of another: that counts without a date too."""
     citation = article.find("MedlineCitation")
     pmid = joined(citation.findtext("PMID")) if citation is not None else ""
-    date = _date(article) if pmid.isdigit() else None
-    if date is None:
-        text = joined(*article.itertext())[:200]
-        return Turn(
-            f"malformed.{page.name}.{number}", "pubmed", "malformed_row", "", (Paragraph(text, "malformed_row"),)
-        )
+    if not pmid.isdigit():
+        yield _malformed(page, number, article)
+        return
     title = citation.find("Article/ArticleTitle")
     name = joined(_text(title)) if title is not None else ""
     paragraphs = tuple(_abstract(citation))
+    kind, date = _kind(citation, name, paragraphs), _date(article)
+    yield (
+        _turn(citation, pmid, kind, date, name, paragraphs) if date is not None else _malformed(page, number, article)
+    )
+    if kind in TAKES_BACK:
+        yield Retraction(_address(pmid), kind)
+    for one in citation.iterfind("CommentsCorrectionsList/CommentsCorrections"):
+        rule = OF_ANOTHER.get((one.get("RefType") or "").lower())
+        if rule and (other := joined(one.findtext("PMID"))):
+            yield Retraction(_address(other), rule)
+
+
+def _address(pmid: str) -> str:
+    return f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"
+
+
+def _malformed(page: RawPage, number: int, article: Any) -> Turn:
+    text = joined(*article.itertext())[:200]
+    return Turn(f"malformed.{page.name}.{number}", "pubmed", "malformed_row", "", (Paragraph(text, "malformed_row"),))
+
+
+def _turn(citation: Any, pmid: str, kind: str, date: str, title: str, paragraphs: tuple[Paragraph, ...]) -> Turn:
     return Turn(
-        f"{date}.pubmed.{pmid}", "pubmed", _kind(citation, name, paragraphs), date, paragraphs, title=name, url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/",
-        license=LICENSE, floor_language="en", unknown=tuple(_unknown(citation)),
+        f"{date}.pubmed.{pmid}", "pubmed", kind, date, paragraphs, title=title, url=_address(pmid), license=LICENSE,
+        floor_language="en", unknown=tuple(_unknown(citation)),
     )  # fmt: skip
 
 
@@ -232,24 +274,24 @@ def _day(element: Any) -> Day | None:
 def pubmed_rows(path: Path) -> Iterator[Row]:
     """Yield one row per abstract, each once, of the file `path`, or of all files below it.
 
-    Articles without an abstract are left out.
+    Articles without an abstract are left out, and those that any of the files retracts or deletes.
 
     Raises:
         FormError: a file is no PubMed XML.
     """
-    seen: set[str] = set()
+    rows, retracted = dict[str, tuple[str, Row]](), set[str]()  # rows by client id, each with its address
     for page in _pages(path):
         try:
             turns, labels = list(parse(page)), first_headings(page)
         except RawPageError as error:
             raise FormError(f"{error.name}: {error.reason}", code=error.code, value=error.value) from None
         for turn in turns:
-            if not isinstance(turn, Turn):
-                continue
-            text = _turn_text(turn)
-            if text and turn.client_id not in seen:
-                seen.add(turn.client_id)
-                yield Row(turn.client_id, text, labels.get(turn.client_id.rpartition(".")[2]), turn.date or None)
+            if isinstance(turn, Retraction):
+                retracted.add(turn.address)
+            elif text := _turn_text(turn):
+                label = labels.get(turn.client_id.rpartition(".")[2])
+                rows.setdefault(turn.client_id, (turn.url, Row(turn.client_id, text, label, turn.date or None)))
+    yield from (row for address, row in rows.values() if address not in retracted)
 
 
 def first_headings(page: RawPage) -> dict[str, str]:
