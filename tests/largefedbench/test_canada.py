@@ -147,6 +147,9 @@ def test_brackets_in_brackets_are_no_part_of_a_name() -> None:
     assert bare_name("Ms. Yvonne Jones (Parliamentary Secretary to the Minister (North), Lib.):") == "Ms. Yvonne Jones"
     assert bare_name("Le président (M. Pat Kelly (Calgary Rocky Ridge, PCC))") == "Le président"
     assert bare_name("Mr. Lee (never closed") == "Mr. Lee"
+    assert bare_name("Mr. (Bob) Lee (Oak (East)) (Lib.):") == "Mr. Lee"
+    assert bare_name("Mr. Lee (Oak (East)") == "Mr. Lee"
+    assert bare_name("Mr. Lee) (Oak)") == "Mr. Lee)"
 
 
 def test_the_case_of_a_floor_language_does_not_matter(tmp_path: Path) -> None:

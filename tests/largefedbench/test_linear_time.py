@@ -10,7 +10,7 @@ import pytest
 from fedtext.largefedbench.cleaning.abstracts import clean_abstract, unknown_markup
 from fedtext.largefedbench.cleaning.cleaner import clean_speech
 from fedtext.largefedbench.clients import kinds_in
-from fedtext.largefedbench.sources import uk, us_lines
+from fedtext.largefedbench.sources import canada, uk, us_lines
 from fedtext.largefedbench.sources.notices import is_no_abstract, notice
 from fedtext.largefedbench.sources.us_labels import label, unknown_label
 
@@ -30,7 +30,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "ca": lambda text: clean_speech([text], "ca"),
     "abstract": lambda text: unknown_markup(clean_abstract([text], "biorxiv").text, "biorxiv"),
     "personal data": kinds_in,
-    "notices": lambda text: (notice(text, text[:900]), is_no_abstract(text)),
+    "notices": lambda text: (notice(text, text), is_no_abstract(text)),
+    "notices' ends": lambda text: (notice("", f"Boats (retracted{text}"), is_no_abstract(f"NA{text}")),
+    "names": canada.bare_name,
     "labels": lambda text: (label(text), unknown_label(text)),
     "lines": lambda text: us_lines.read_aloud(us_lines.paragraphs(f"  {text}\n  {text}")),
     "chairs": lambda text: (uk.Chairs("2024-01-01", chamber="House of Commons").notice(text), uk.OFFICE.fullmatch(text)),
@@ -43,3 +45,9 @@ def test_a_text_of_one_mark_takes_no_time(reader: str) -> None:
         started = time.process_time()
         READERS[reader](mark * (CHARACTERS // len(mark)) + "@x ")
         assert time.process_time() - started < SECONDS, repr(mark)
+
+
+def test_brackets_in_brackets_take_no_time() -> None:
+    started = time.process_time()
+    assert canada.bare_name(f"Mr. Lee {'(' * CHARACTERS}{')' * CHARACTERS}") == "Mr. Lee"
+    assert time.process_time() - started < SECONDS

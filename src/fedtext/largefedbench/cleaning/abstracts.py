@@ -83,7 +83,7 @@ _TAGS = (
     "sup|sub|i|b|u|em|strong|italic|bold|underline|small|sc|span|p|br|hr|div|title|sec|list|list-item|label|li|ul|ol|a"
     "|abstract|h[1-6]|inline-formula|monospace|xref|ext-link|named-content|styled-content"
 )
-_BLOCKS = re.compile(r"</?(?:jats:)?(?:p|br|hr|div|title|sec|list|list-item|li|ul|ol|h[1-6])\b", re.IGNORECASE)
+BLOCKS = re.compile(r"</?(?:jats:)?(?:p|br|hr|div|title|sec|list|list-item|li|ul|ol|h[1-6])\b", re.IGNORECASE)
 _ATTRIBUTES = r"""(?:\s+[\w:-]+\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>]+))*"""
 # HighWire's own codes: O_ opens, C_ closes, M_ marks the middle of something.
 _CODES = (
@@ -124,7 +124,7 @@ def clean_abstract(paragraphs: Sequence[str], source: str) -> Cleaned:
 
     def take_out(match: re.Match[str]) -> str:
         removed.append(Removal(match.lastgroup or "", match.group()))
-        spaced = match.lastgroup in _SPACED or _BLOCKS.match(match.group()) or match.group().endswith("_LI")
+        spaced = match.lastgroup in _SPACED or BLOCKS.match(match.group()) or match.group().endswith("_LI")
         return " " if spaced else ""
 
     text = normalise_abstract(" ".join(paragraphs), source)

@@ -113,7 +113,7 @@ MIN_LETTER_SHARE = 0.70  # POPri, appendix F: sentences with more than 30% of ch
 # One spelling for what the sources set differently; nothing is removed here. Two plain quotes are the US record's.
 _CHARACTERS = {
     "\u00a0": " ", "\u2009": " ", "\u202f": " ", "\u2011": "-", "\u2010": "-", "\u00ad": "", "\u200b": "",
-    "\u200d": "", "\ufeff": "", "\u2028": "\n", "\u2029": "\n",
+    "\u200c": "", "\u200d": "", "\u2060": "", "\ufeff": "", "\u2028": "\n", "\u2029": "\n",
 }  # fmt: skip
 _RARE = re.compile(f"[{''.join(_CHARACTERS)}]")
 _FRACTION = re.compile(r"(?:(?<=(\d))|(?<!\d))\\(\d+)/(\d+)\\")

@@ -99,10 +99,23 @@ def _is_label(element: Any) -> bool:
 
 def bare_name(name: str) -> str:
     """Return the speaker without the riding, party or office in brackets, however they are nested."""
-    inner = None
-    while inner != name:
-        inner, name = name, re.sub(r"\s*\([^()]*\)", "", name)
-    return joined(name.partition(" (")[0]).rstrip(" :")
+    return joined(_outside_brackets(name).partition(" (")[0]).rstrip(" :")
+
+
+def _outside_brackets(text: str) -> str:
+    """Return the text without its bracketed parts; a bracket without its partner stays. In one pass over the text."""
+    opened, parts = list[int](), list[tuple[int, int]]()
+    for bracket in re.finditer(r"[()]", text):
+        if bracket.group() == "(":
+            opened.append(bracket.start())
+        elif opened:
+            first = opened.pop()
+            while parts and parts[-1][0] > first:
+                parts.pop()  # it lies inside this one
+            parts.append((first, bracket.end()))
+    ends = [0, *(last for _, last in parts)]
+    starts = [*(first for first, _ in parts), len(text)]
+    return "".join(text[end:start].rstrip() for end, start in zip(ends, starts, strict=True))
 
 
 def turn_kind(speaker: str) -> str:
