@@ -43,6 +43,19 @@ def test_forms_of_other_venues(tmp_path: Path, words: ChunkTokenizer, content: d
     assert one.text == text
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ethics_concerns_for_chairs", "comments_for_the_ac", "note_to_senior_area_chairs", "Message_for_Editors",
+        "feedback_for_organizers", "comments_to_the_program_committee", "chairs_only_comments", "questions_for_sacs",
+    ],
+)  # fmt: skip
+def test_words_for_those_who_decide_are_confidential(tmp_path: Path, words: ChunkTokenizer, name: str) -> None:
+    found = reviews(tmp_path, words, review({"summary": "A.", name: "B.", "questions_for_authors": "C."}))
+    assert [one.text for one in found.clients] == ["A. C."]
+    assert found.counts.removed["confidential_field"] == [1, 1]
+
+
 def test_prose_in_a_field_that_has_the_name_of_a_choice_is_named(tmp_path: Path, words: ChunkTokenizer) -> None:
     long = "I read all of it: the proofs are right as far as I can see, but the second lemma needs a condition on the boats, or it fails there."
     content = {

@@ -25,10 +25,10 @@ from fedtext.largefedbench.cleaning.parliament import (
     is_another_language,
     strip_vocatives,
 )
-from fedtext.largefedbench.cleaning.rules import RuleSet
+from fedtext.largefedbench.cleaning.rules import CAPITALS, RuleSet
 from fedtext.largefedbench.turns import n_words
 
-_BOUNDARY = re.compile(r"[.!?…][.!?…”\"’')\]]{0,20}(\s+)(?=[“\"‘'(\[]*[A-Z0-9$£])")
+_BOUNDARY = re.compile(rf"[.!?…][.!?…”\"’')\]]{{0,20}}(\s+)(?=[“\"‘'(\[]*[{CAPITALS}0-9$£])")
 
 ABBREVIATIONS = frozenset(
     re.findall(

@@ -2,7 +2,8 @@
 
 Other languages: words in a language other than the record's, in the Canadian record above all Inuktitut. "Uqaqtittiji,"
 is its "Mr. Speaker,"; longer passages stand between "[Member spoke in Inuktitut as follows:]" and "[... translated as
-follows:]", in syllabics or in Latin letters.
+follows:]", in syllabics or in Latin letters. Where nothing says that a translation follows, the words after such a mark
+end with the first sentence that has an English word, or at the next mark.
 
 Clerks' text: whole paragraphs written by the clerk or the reporters in a member's turn, such as votes, dispositions and
 readings. A paragraph is removed only if all of it is the formula.
@@ -22,7 +23,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from fedtext.largefedbench.cleaning.rules import matches_at, rule
+from fedtext.largefedbench.cleaning.rules import CAPITALS, ONLY_ENGLISH, matches_at, rule
 
 SPEAKER = r"[Uu]qaqtit+i(?:ji|tsii)"  # the one who lets others speak, in the spellings of the record
 _LONG_WORD = re.compile(r"[^\W\d_]{3,}")
@@ -131,13 +132,20 @@ CLERK = (
 )
 
 
-_WORD = r"(?:[A-Z][\w'’.-]*|de|la|van|von|der|du|of|the)"
+_WORD = rf"(?:[{CAPITALS}][\w'’.-]*|de|la|van|von|der|du|of|the)"
 # A word of a constituency's name, or one that joins two of them.
-_PLACE = rf"(?:{_WORD}|[a-z]{{1,2}}[-'’][A-Z][\w'’.-]*|and|for|upon|on|in|by|under|with|le|en|an|na|nan|y|yr|&)"
+_PLACE = rf"(?:{_WORD}|[a-z]{{1,2}}[-'’][{CAPITALS}][\w'’.-]*|and|for|upon|on|in|by|under|with|le|en|an|na|nan|y|yr|&)"
 _TITLE = r"(?:Mr|Mrs|Ms|Miss|Dr|Chairman|Chairwoman|Speaker|Sir|Dame|Lord|Lady|Baroness)\.?"
 _TITLED_NAME = rf"{_TITLE} {_WORD}(?: {_WORD}){{0,4}}"
-_FULL_NAME = r"[A-Z][\w'’-]+(?: (?:[A-Z][\w'’.-]*|de|van|von)){1,3}"
+_FULL_NAME = rf"[{CAPITALS}][\w'’-]+(?: (?:[{CAPITALS}][\w'’.-]*|de|van|von)){{1,3}}"
 _LINE_START = r"(?:(?<=\n)|(?<!.))"
+
+# A sentence without a word that members say in English only.
+_IN_A_SENTENCE = r"[^\[\].!?…\n]"
+_NOT_ENGLISH = (
+    rf"(?!{_IN_A_SENTENCE}*?\b(?:(?i:{ONLY_ENGLISH}|are|for|have|mrs?|ms|madam|my|of|speaker|thank|we|will|your?)|I)\b)"
+    rf"{_IN_A_SENTENCE}+(?:[.!?…]+[”\"’')]*|(?=[\[\]\n])|\Z)"
+)
 
 # What a match of NOTATION, and of MEMBER_NAMES, begins with, by source.
 NOTATION_STARTS = {"us": r"[\[({=_*\-]", "ca": r"[\[(_=*\-]", "uk": r"[\[(_=*\-T\d]"}
@@ -165,7 +173,7 @@ NOTATION = (
         r"\[[^\[\]]{0,60}\bspoke in [^\[\]]{2,40} (?:as follows|the following text):?\][^\[\]]{0,4000}"
         r"\[[^\[\]]{0,60}(?:translat|interpret)[^\[\]]{0,40}\]",
         r"\[[^\[\]]{0,60}\b(?:translat|interpret)(?:ed|ion|ation)\b[^\[\]]{0,40}\]",
-        r"\[[^\[\]]{0,60}\b(?:spoke|sang|speaking|speaks|spoken) in [^\[\]]{2,60}\]",
+        rf"\[[^\[\]]{{0,60}}\b(?:spoke|sang|speaking|speaks|spoken) in [^\[\]]{{2,80}}\](?:\s*{_NOT_ENGLISH})*",
         r"\([^()]{0,30}\b[Ss]poke in [A-Z][^()]{2,40}\)",
     ),
     rule(
@@ -223,7 +231,7 @@ MEMBER_NAMES = (
         "us",
         r"(?P<keep>\b(?:[Gg]entle(?:man|woman|lady|men|women)|Senators?|Delegates?|Congress(?:man|woman)|Members?"
         r"|[Cc]olleagues?|friends?|[Cc]hair(?:man|woman)?|[Ll]eader|[Ww]hip)\b"
-        r"(?:,? (?:from|of) (?:the )?[A-Z][\w'’., -]{2,60}?)?,?)"
+        rf"(?:,? (?:from|of) (?:the )?[{CAPITALS}][\w'’., -]{{2,60}}?)?,?)"
         rf" [\[(]{_TITLED_NAME}[\])]",
     ),
     rule(

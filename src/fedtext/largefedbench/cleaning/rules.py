@@ -7,6 +7,14 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 CONGRESS = ("ca", "uk", "us")
+# For a set in a pattern: the capitals of languages in Latin letters, so those of "Élan" and "Ŵyn" too.
+CAPITALS = "A-Z" + "".join(letter for letter in map(chr, range(0xC0, 0x250)) if letter.isupper())
+# Frequent words that no other language is full of: "in", "is", "was", "we" and "of" are Dutch too, "for" and "to"
+# Norwegian, "are" Romanian.
+ONLY_ENGLISH = (
+    "the|and|with|that|this|were|from|which|these|those|their|they|been|between|after|when|into|such|both|than|our"
+    "|each|would|could|should|there"
+)
 
 
 class Rule(NamedTuple):

@@ -53,7 +53,9 @@ LIKE_PROSE = re.compile(
 )
 LONGEST_CHOICE = 25  # words; longer ones begin with their number
 CONFIDENTIAL = re.compile(
-    r".*(?:confidential|private|to_(?:the_)?(?:area_|senior_|program_)?(?:chairs?|acs?|pcs?|editors?)(?![a-z])).*",
+    r".*(?:confidential|private|(?:to|for|with)_(?:the_)?(?:(?:senior|area|program|ethics|action|associate)_)*"
+    r"(?:chairs?|s?acs?|pcs?|aes?|editors?|committee|organi[sz]ers?)(?![a-z])|(?:chairs?|s?acs?|pcs?|editors?)_only"
+    r"|only_(?:chairs?|s?acs?|pcs?|editors?)(?![a-z])).*",
     re.IGNORECASE,
 )
 EVERYONE = "everyone"  # the reader of whatever is public

@@ -22,6 +22,7 @@ from lxml import etree
 
 from fedtext.corpora.published.known import FormError, Row
 from fedtext.largefedbench.cleaning.abstracts import clean_abstract
+from fedtext.largefedbench.cleaning.rules import ONLY_ENGLISH
 from fedtext.largefedbench.raw_pages import RawPage, RawPageError, parse_xml, possible_date, reading
 from fedtext.largefedbench.sources.notices import EMPTY, TAKES_BACK, is_no_abstract, notice
 from fedtext.largefedbench.turns import (
@@ -87,6 +88,8 @@ BESIDE_ARTICLES = {
 BESIDE_TEXT = {"CopyrightInformation": "copyright_notice"}
 OF_AN_ABSTRACT = frozenset({"AbstractText", *BESIDE_TEXT})
 ENGLISH = frozenset({"eng", "en", ""})
+_ONLY_ENGLISH_WORDS = re.compile(rf"\b(?:{ONLY_ENGLISH})\b", re.IGNORECASE)
+FEWEST_ONLY_ENGLISH = 0.05  # of the words: of 3,400 English abstracts one has less
 _ENGLISH_WORDS = re.compile(r"\b(?:the|of|and|in|to|with|was|were|that|is|are|for|by|we|this)\b", re.IGNORECASE)
 FEW_WORDS = 8  # in which English may have none of them
 FEWEST_ENGLISH = 0.1  # of the words: English abstracts have a quarter and more, other languages next to none
@@ -210,10 +213,14 @@ def _kind(citation: Any, title: str, paragraphs: tuple[Paragraph, ...]) -> str:
 
 
 def _is_english(citation: Any, text: str) -> bool:
-    """Return whether an abstract is English, which many of articles in other languages are: its words decide."""
+    """Return whether an abstract is English, which many of articles in other languages are: its words decide.
+
+    Of an article in another language it must have words that this one cannot share with English.
+    """
     languages = {joined(one.text).lower() for one in citation.iterfind("Article/Language")}
-    english = len(_ENGLISH_WORDS.findall(text)) >= FEWEST_ENGLISH * n_words(text)
-    return english or (bool(ENGLISH & (languages or ENGLISH)) and n_words(text) < FEW_WORDS)
+    if languages and not languages & ENGLISH:
+        return len(_ONLY_ENGLISH_WORDS.findall(text)) >= FEWEST_ONLY_ENGLISH * n_words(text)
+    return n_words(text) < FEW_WORDS or len(_ENGLISH_WORDS.findall(text)) >= FEWEST_ENGLISH * n_words(text)
 
 
 def _paragraphs(part: Any) -> Iterator[Paragraph]:

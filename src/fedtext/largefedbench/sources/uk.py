@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from fedtext.largefedbench.cleaning.rules import CAPITALS
 from fedtext.largefedbench.raw_pages import RawPage, parse_xml, possible_date, reading
 from fedtext.largefedbench.turns import (
     CHAIR_TURN,
@@ -36,7 +37,7 @@ from fedtext.largefedbench.turns import (
 from fedtext.system.errors import InputError
 
 OFFICE = re.compile(
-    r"(?:Mr|Madam|Mrs|Ms|The|Several|Hon)\.? ?(?:[A-Z][\w]* ){0,3}(?:Speaker|Chair(?:man|woman)?|Chairs?)\b.*"
+    rf"(?:Mr|Madam|Mrs|Ms|The|Several|Hon)\.? ?(?:[{CAPITALS}][\w]* ){{0,3}}(?:Speaker|Chair(?:man|woman)?|Chairs?)\b.*"
     r"|(?:(?:Several|Some|Many|Other|An?|All) )?(?:[Rr]ight )?(?:[Hh]on(?:ourable)?\.? )?(?:[Mm]embers?|MPs)"
     r"(?: (?:on|from|of|opposite)\b.*)?"
     r"|(?:The )?(?:(?:First |Second |Principal |Temporary )?(?:Deputy )?Chairman of (?:Ways and Means|Committees)\b.*"
@@ -59,7 +60,7 @@ LORDS_FORMULA_WORDS = 150  # the most a chair's announcement runs to
 _TAKES = r"(?i:(?:(?:was|is|being) )?in the chair|(?:takes|took|taking) the chair)"
 NOTICE = re.compile(
     rf"[\[(]\s*(?P<name>[^\[\]()]{{3,60}}?),? {_TAKES}(?:, [^\[\]()]{{1,80}})?\.?\s*[\])]"
-    rf"|^(?P<alone>(?:[A-Z][\w.’'-]* ){{1,6}}){_TAKES}\.?$"
+    rf"|^(?P<alone>(?:[{CAPITALS}][\w.’'-]* ){{1,6}}){_TAKES}\.?$"
 )
 # The person whom a notice put there has left the chair: the House or another officer sits again, or a debate ends.
 CHAIR_LEFT = re.compile(

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from fedtext.largefedbench.cleaning.rules import CAPITALS
 from fedtext.largefedbench.turns import CHAIR_TURN, COLLECTIVE, NOT_SPOKEN, SPEECH, joined
 
 _PERSONAL = r"(?:Mr|MR|Mrs|MRS|Ms|MS|Mx|Miss|MISS|Dr|DR)\.?(?: (?:Manager|Counsel))?"
@@ -24,7 +25,7 @@ _OFFICES = (
     r"|Princess|Pope|Governor|Ambassador|Secretary(?:[ -]General)?|General|Admiral|Colonel|Captain|Major|Sultan"
     rf"|Emperor|Minister|Justice|Judge)(?:-(?:[Ee]lect|[Dd]esignate))?|{_RANK}(?: {_RANK}){{0,2}}"
 )
-_CAPITAL = "[A-ZÀ-Þ]"
+_CAPITAL = f"[{CAPITALS}]"
 _REST = (
     rf"(?:{_CAPITAL}|['’-]|[à-ÿ](?={_CAPITAL}|\b)){{0,20}}"  # a small letter with an accent may stand among capitals
 )
@@ -93,7 +94,7 @@ CROWD = _label(
 )
 # The shape of a label. What may stand before the name; the words of a name, however they are set; the mark.
 _BEFORE = r"(?P<bullet>[•●]\s*)?[\s\[(“\"'‘]{0,3}"
-_ANY_NAME = r"(?:[A-ZÀ-Þ][\w'’-]{0,30}\.??|of|the|from|for|and|de|la|du|van|von|der|pro|tempore|at|to|in)"
+_ANY_NAME = rf"(?:{_CAPITAL}[\w'’-]{{0,30}}\.??|of|the|from|for|and|de|la|du|van|von|der|pro|tempore|at|to|in)"
 _TITLED = (
     rf"(?:(?:Mr|Mrs|Ms|Mx|Miss|Dr|Messrs|Mesdames|MR|MRS|MS|DR)[.,]?\s?"
     rf"|(?:{_OFFICES}|Madam|Sir|Dame|Lord|Lady|Rev\.|Reverend|Father|Rabbi"
