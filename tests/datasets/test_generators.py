@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from kedro.io import DataCatalog, DatasetError
 from kedro.pipeline import Pipeline, node
-from safetensors.torch import save
 
 from fedtext.datasets.generators import GeneratorDataset, NamedGeneratorDataset, TokenizerDataset
 from fedtext.generation.generators.endpoint import EndpointGenerator
@@ -135,7 +134,7 @@ def test_a_chat_with_a_model_that_knows_none_is_refused_before_a_run(tmp_path: P
         GeneratorDataset(source="bundled:generator", prompt="chat").exists()
     tokenizer = LanguageModel("bundled:generator").tokenizer()
     tokenizer.chat_template = "{{ messages[0]['content'] }}"
-    place = copied(tmp_path / "chat", weights=save({}))
+    place = copied(tmp_path / "chat", weights=(Path(bundled("generator")) / "model.safetensors").read_bytes())
     tokenizer.save_pretrained(place)
     assert GeneratorDataset(source=str(place), prompt="chat").exists()
 

@@ -5,31 +5,40 @@ Model directories: complete and unchanged, or an error that names the file.
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from kedro.io import DatasetError
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
+from fedtext.datasets import models
+from fedtext.datasets.generators import GeneratorDataset, TokenizerDataset
 from fedtext.datasets.models import (
     MARKER,
     EncoderDataset,
     LanguageModelDataset,
     MaskedModelDataset,
     ModelDirectoryDataset,
+    TaggerDataset,
 )
 from fedtext.models import fit
 from fedtext.models import source as model_source
+from fedtext.models.language_model import bundled
 from fedtext.resuming.fingerprint import MISSING, FileDigests
 from tests.refusals import refuses
 
+NORM = "model.norm.weight"
+
+
+def copy_of_bundled(directory: Path) -> Path:
+    return Path(shutil.copytree(bundled("on_device"), directory))
+
 
 def test_a_local_language_model_is_a_handle_that_counts_by_content(tmp_path: Path) -> None:
-    model = tmp_path / "model"
-    model.mkdir()
-    (model / "config.json").write_text("{}")
-    save_file({"weight": torch.zeros(1)}, model / "model.safetensors")
+    model = copy_of_bundled(tmp_path / "model")
     dataset = LanguageModelDataset(source=str(model))
     assert dataset.exists()
     assert dataset.load().source == str(model)
@@ -130,18 +139,49 @@ def test_no_masked_model_is_said_before_a_run_and_a_named_one_is_a_handle() -> N
 
 
 def test_a_model_whose_file_was_cut_short_is_refused_before_it_is_read(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text("{}")
-    weights = tmp_path / "model.safetensors"
-    save_file({"weight": torch.zeros(100)}, weights)
-    assert LanguageModelDataset(source=str(tmp_path)).exists()
+    model = copy_of_bundled(tmp_path / "model")
+    assert LanguageModelDataset(source=str(model)).exists()
+    weights = model / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-4])
     with refuses("model-unreadable") as caught:
-        LanguageModelDataset(source=str(tmp_path)).exists()
+        LanguageModelDataset(source=str(model)).exists()
     assert "model.safetensors" in str(caught.value)
-    (tmp_path / "config.json").write_text("{")
+    (model / "config.json").write_text("{")
     with refuses("model-unreadable") as caught:
-        LanguageModelDataset(source=str(tmp_path)).exists()
+        LanguageModelDataset(source=str(model)).exists()
     assert "config.json" in str(caught.value)
+
+
+def changed(model: Path, change: Callable[[dict[str, torch.Tensor]], None]) -> LanguageModelDataset:
+    """Return the copy of a model with its weights changed."""
+    weights = load_file(model / "model.safetensors")
+    change(weights)
+    save_file(weights, model / "model.safetensors", {"format": "pt"})
+    return LanguageModelDataset(source=str(model))
+
+
+def test_a_model_that_lacks_a_tensor_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    dataset = changed(copy_of_bundled(tmp_path / "model"), lambda weights: weights.pop(NORM))
+    with refuses("model-unreadable") as caught:
+        dataset.exists()
+    assert NORM in str(caught.value)
+
+
+def test_a_weight_that_is_not_finite_is_found_where_all_are_looked_at(tmp_path: Path) -> None:
+    dataset = changed(copy_of_bundled(tmp_path / "model"), lambda weights: weights[NORM].fill_(torch.inf))
+    assert dataset.exists()
+    with refuses("weights-not-finite", value=NORM):
+        dataset.check_weights()
+
+
+def test_models_that_come_with_a_package_or_have_no_weights_here_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "check_saved_weights", lambda *_: pytest.fail("read"))
+    for dataset in (
+        LanguageModelDataset(source="bundled:generator"), EncoderDataset(source="offline"),
+        TaggerDataset(source="rules"), GeneratorDataset(source="endpoint:m@http://127.0.0.1:9/v1"),
+        TokenizerDataset(generator=bundled("on_device")),
+    ):  # fmt: skip
+        dataset.check_weights()
 
 
 class Model:

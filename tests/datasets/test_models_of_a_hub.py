@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 
 from fedtext.models.language_model import bundled
@@ -102,3 +104,37 @@ def test_a_node_that_reads_private_data_reads_a_model_of_the_hub_without_the_net
             hub, tmp_path / "home", "model owner/model", f"model {bundled('on_device')}", program=imports + asked
         )
     assert weight == own[1]
+
+
+LOOKED_AT = """
+import json, sys
+from fedtext.datasets.models import LanguageModelDataset
+
+def told(source):
+    try:
+        LanguageModelDataset(source=source).check_weights()
+    except Exception as error:
+        return str(error)
+
+print(json.dumps([told(source) for source in sys.argv[1:]]))
+"""
+
+
+def test_weights_of_a_hub_s_model_are_downloaded_and_looked_at(tmp_path: Path) -> None:
+    here, hub = Path(bundled("on_device")), Hub()
+    broken = Path(shutil.copytree(here, tmp_path / "broken"))
+    weights = load_file(broken / "model.safetensors")
+    weights["model.norm.weight"][0] = torch.nan
+    save_file(weights, broken / "model.safetensors", {"format": "pt"})
+    lacking = Path(shutil.copytree(here, tmp_path / "lacking"))
+    del weights["model.norm.weight"]
+    save_file(weights, lacking / "model.safetensors", {"format": "pt"})
+    for name, directory in {"good": here, "broken": broken, "lacking": lacking}.items():
+        hub.upload(f"owner/{name}", directory)
+    with serving(hub):
+        good, not_finite, incomplete = ask(
+            hub, tmp_path / "home", "owner/good", "owner/broken", "owner/lacking", program=LOOKED_AT
+        )
+    assert good is None
+    assert not_finite.startswith("language model 'owner/broken' has weights that are NaN or infinite")
+    assert "language model 'owner/lacking' cannot be read: 1 tensors are missing" in incomplete

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from fedtext.models.endpoint import _described
 from fedtext.models.language_model import bundled
@@ -32,6 +34,24 @@ def test_an_on_device_model_without_a_first_token_is_refused_before_anything_is_
     assert said.code == 1
     assert f"on_device: language model '{model}': its tokenizer has neither a bos_token nor an eos_token" in said.text
     assert "Traceback" not in said.text
+    assert not [path for path in root.rglob("*") if path.is_file()]
+
+
+def with_a_nan(target: Path) -> Path:
+    shutil.copytree(bundled("on_device"), target)
+    weights = load_file(target / "model.safetensors")
+    weights["model.norm.weight"][0] = torch.nan
+    save_file(weights, target / "model.safetensors", {"format": "pt"})
+    return target
+
+
+def test_a_weight_that_is_nan_is_found_before_a_release_though_the_model_is_used_behind_it(
+    cli: Callable[..., Said], tmp_path: Path
+) -> None:
+    model, root = with_a_nan(tmp_path / "model"), tmp_path / "data"
+    said = cli("run", "--env", "tiny", "--params", params(data_root=root, models__on_device=model))
+    assert said.code == 1
+    assert f"language model '{model}' has weights that are NaN or infinite, model.norm.weight first" in said.text
     assert not [path for path in root.rglob("*") if path.is_file()]
 
 

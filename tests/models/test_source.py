@@ -5,10 +5,20 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import huggingface_hub
+import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from fedtext.models import source as model_source
-from fedtext.models.source import Place, find_model, model_identity, unreadable
+from fedtext.models.source import (
+    Place,
+    check_model_files,
+    check_tokenizer_files,
+    find_model,
+    model_identity,
+    unreadable,
+    weight_files,
+)
 from tests.refusals import refuses
 
 COMMIT, CACHED = "c0ffee", "cac4ed"
@@ -105,6 +115,64 @@ def test_a_missing_directory_is_not_asked_of_the_hub(source, hub):
     hub.error = AssertionError("a path needs no hub")
     with refuses("no-model-directory", value=source):
         find(source)
+
+
+def shards(directory: Path) -> Path:
+    """A model in two files, with the index that names them."""
+    names = [f"model-0000{number}-of-00002.safetensors" for number in (1, 2)]
+    for number, name in enumerate(names):
+        save_file({f"weight{number}": np.zeros(3, np.float32)}, directory / name)
+    told = {"weight_map": {f"weight{number}": name for number, name in enumerate(names)}}
+    (directory / "model.safetensors.index.json").write_text(json.dumps(told))
+    (directory / "config.json").write_text("{}")
+    (directory / "tokenizer.json").write_text("{}")
+    return directory / names[1]
+
+
+def test_a_file_that_the_index_names_must_be_there(tmp_path: Path) -> None:
+    last = shards(tmp_path)
+    check_model_files(str(tmp_path), "language model", "'offline'")
+    last.unlink()
+    with refuses("model-unreadable") as refused:
+        check_model_files(str(tmp_path), "language model", "'offline'")
+    assert last.name in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors.index.json", "tokenizer.json", "model-00002-of-00002.safetensors"])
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n", "pointer of Git LFS"),
+        (b"[" * 100_000, "damaged"),
+        (b"5", "damaged"),
+    ],
+    ids=["pointer", "nested", "number"],
+)
+def test_a_pointer_and_a_damaged_file_are_named(tmp_path: Path, name: str, content: bytes, told: str) -> None:
+    shards(tmp_path)
+    (tmp_path / name).write_bytes(content)
+    with refuses("model-unreadable") as refused:
+        check_model_files(str(tmp_path), "language model", "'offline'")
+    assert f"{name} is " in str(refused.value)
+    assert told in str(refused.value)
+
+
+def test_a_tokenizer_alone_may_be_no_pointer_either(tmp_path: Path) -> None:
+    shards(tmp_path)
+    check_tokenizer_files(str(tmp_path), "tokenizer", "'offline'")
+    (tmp_path / "tokenizer.json").write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    with refuses("model-unreadable") as refused:
+        check_tokenizer_files(str(tmp_path), "tokenizer", "'offline'")
+    assert "tokenizer.json is a pointer of Git LFS" in str(refused.value)
+
+
+def test_weights_of_other_programs_are_not_the_model_s(tmp_path: Path) -> None:
+    shards(tmp_path)
+    for name in ("consolidated.safetensors", "original/model.safetensors"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"not ours")
+    assert len(weight_files(tmp_path)) == 2
+    check_model_files(str(tmp_path), "language model", "'offline'")
 
 
 def test_the_first_line_of_a_library_error_is_the_reason():

@@ -58,6 +58,9 @@ class TokenizerDataset(PublicModelDataset):
         found = super().identity()
         return found if isinstance(found, str) else _digest(found)
 
+    def check_weights(self) -> None:
+        """Check nothing, for a tokenizer has no weights."""
+
     @cached_property
     def _place(self) -> str:
         return place_of(self._source)
@@ -92,6 +95,7 @@ class GeneratorDataset(PublicModelDataset):
     """
 
     kind, instead, asked = "language model", SHIPPED, fit.LANGUAGE_MODEL
+    model_class = "AutoModelForCausalLM"
 
     def __init__(
         self,
@@ -250,6 +254,11 @@ class GeneratorDataset(PublicModelDataset):
                 no_chat_message(self._source, reason), code="no-chat-template", parameter="source", value=self._source
             )
         return True
+
+    def check_weights(self) -> None:
+        """Check the weights as of any model; an endpoint has none here."""
+        if self._endpoint is None:
+            super().check_weights()
 
     def _describe(self) -> dict[str, Any]:
         where = {"source": self._named} if self._named else {"base_url": self._base_url, "model": self._model}

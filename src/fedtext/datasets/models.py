@@ -20,7 +20,8 @@ from fedtext.models import fit
 from fedtext.models.architecture import Architecture, architecture_of
 from fedtext.models.language_model import place_of
 from fedtext.models.reading_limits import Beyond, validate_script
-from fedtext.models.source import SHIPPED, check_model_files, context_of, fetch, model_identity
+from fedtext.models.source import SHIPPED, check_model_files, context_of, fetch, files_of, model_identity
+from fedtext.models.weights import check_saved_weights, check_tensors
 from fedtext.system.atomic import replacing_directory, write_text
 from fedtext.system.progress import without_library_bars
 
@@ -39,6 +40,7 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
     kind: ClassVar[str]
     instead: ClassVar[str]  # the replacement that an error suggests
     asked: ClassVar[tuple[fit.TokenizerCheck, ...]] = ()  # checks of its tokenizer
+    model_class: ClassVar[str | None] = None  # the class of transformers whose tensors its files must hold
     beyond: ClassVar[Beyond] = Beyond.REFUSED  # what happens to a text that is longer than its `context`
 
     def __init__(self, *, source: str, metadata: dict[str, Any] | None = None) -> None:
@@ -92,7 +94,29 @@ class PublicModelDataset(AbstractDataset[Any, Any]):
         check_model_files(self._place, self.kind, self.instead)
         if self._place == self._source:  # a model that comes with a package needs no check
             fit.check_fit(self._place, self.kind, self.instead, self.asked)
+            self._check_tensors(Path(self._place).expanduser())
         return True
+
+    def check_weights(self) -> None:
+        """Raise an error if a weight is missing, NaN or infinite; a model of the hub is downloaded for that.
+
+        A model may be loaded for the first time after a release, when the budget is spent.
+
+        Raises:
+            OSError: The model cannot be downloaded, or is not complete.
+            ValueError: A weight is NaN or infinite.
+        """
+        if self._place != self._source:  # it comes with a package
+            return
+        directory = files_of(self._place, self.kind, self.instead)
+        if not Path(self._place).expanduser().is_dir():  # it was not here before
+            check_model_files(str(directory), self.kind, self.instead)
+            self._check_tensors(directory)
+        check_saved_weights(directory, f"{self.kind} '{self._source}'", "get its files again")
+
+    def _check_tensors(self, directory: Path) -> None:
+        if self.model_class is not None and directory.is_dir():
+            check_tensors(directory, self.model_class, self._source, self.kind, self.instead)
 
     def _describe(self) -> dict[str, Any]:
         return {"source": self._source}
@@ -108,6 +132,7 @@ class LanguageModelDataset(PublicModelDataset):
     """
 
     kind, instead, asked = "language model", SHIPPED, fit.LANGUAGE_MODEL
+    model_class = "AutoModelForCausalLM"
 
     def load(self) -> LanguageModel:
         """Return the handle; the weights are downloaded first and read at their first use."""
@@ -130,6 +155,7 @@ class MaskedModelDataset(PublicModelDataset):
     """
 
     kind, instead, asked = "masked language model", "none, with pe.variation few_shot", fit.MASKED_MODEL
+    model_class = "AutoModelForMaskedLM"
 
     def load(self) -> MaskedModel:
         """Return the handle; the weights are read at their first use."""
@@ -160,6 +186,7 @@ class TaggerDataset(PublicModelDataset):
     """
 
     kind, instead, asked = "tagger", f"'{RULES}'", fit.TAGGER
+    model_class = "AutoModelForTokenClassification"
 
     def load(self) -> Tagger:
         """Return the rules, or the classifier's handle."""

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from fedtext.models import smollm2
-from fedtext.models.source import BUNDLED, SHIPPED, Place, check_weights, find_model, unreadable
+from fedtext.models.source import BUNDLED, SHIPPED, Place, find_model, unreadable
+from fedtext.models.weights import check_complete, check_weights
 from fedtext.system.errors import InputError, MissingFileError, did_you_mean
 from fedtext.system.hardware import compute_device, is_bfloat16_faster
 from fedtext.system.precision import round_to_bfloat16
@@ -161,14 +162,9 @@ def _read_weights(source: str) -> PreTrainedModel:
                 output_loading_info=True,
                 **place.model_keywords,
             )
+        check_complete(loading)
     except (OSError, ValueError) as error:
         raise unreadable(source, "language model", SHIPPED, error) from error
-    if loading["missing_keys"]:
-        missing = sorted(loading["missing_keys"])
-        incomplete = InputError(
-            f"{len(missing)} tensors are missing, {missing[0]} first", code="tensors-missing", value=missing
-        )
-        raise unreadable(source, "language model", SHIPPED, incomplete)
     return model.to(device)
 
 

@@ -8,14 +8,13 @@ model.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from fedtext.system.errors import InputError, MissingFileError, UnreadableFileError, did_you_mean
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+from fedtext.system.errors import FedtextError, InputError, MissingFileError, UnreadableFileError, did_you_mean
 
 PATIENCE = 10.0  # seconds for the hub's answer
 MAIN = "main"
@@ -28,6 +27,9 @@ READ = [*TOKENIZER_FILES, "*.safetensors"]
 TOKENIZER_SIGNS = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json")
 CONFIGURATIONS = ("config.json", "sentence_bert_config.json")
 LIMITS = ("max_seq_length", "max_position_embeddings", "n_positions")  # the first that is present holds
+INDEX = ".safetensors.index.json"  # how the file ends that says which file holds which tensor
+JSON_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
+POINTER = b"version https://git-lfs.github.com/spec/"  # how the text begins that Git LFS puts in place of a file
 NOT_READ = ["onnx/*", "openvino/*", "original/*", "consolidated*"]  # the same weights again, for others
 
 
@@ -104,13 +106,37 @@ def fetch(source: str, kind: str, shipped: str) -> None:
     place = find_model(source, kind, shipped)
     if place.local:
         return
+    _snapshot(place, source, kind, shipped)
+    _fetched.add(place)
+
+
+def files_of(source: str, kind: str, shipped: str) -> Path:
+    """Return the directory with the files of a model; one of the hub is downloaded first.
+
+    Raises:
+        OSError: It does not exist, or cannot be downloaded.
+    """
+    fetch(source, kind, shipped)
+    place = find_model(source, kind, shipped)
+    directory = Path(place.name)
+    return directory if directory.is_dir() else _snapshot(place, source, kind, shipped)
+
+
+def _snapshot(place: Place, source: str, kind: str, shipped: str) -> Path:
+    """Return the directory of the hub's cache with a model's files, downloaded unless the place is local."""
     from huggingface_hub import snapshot_download
 
     try:
-        snapshot_download(place.name, revision=place.revision, allow_patterns=[*READ], ignore_patterns=[*NOT_READ])
+        found = snapshot_download(
+            place.name,
+            revision=place.revision,
+            allow_patterns=[*READ],
+            ignore_patterns=[*NOT_READ],
+            local_files_only=place.local,
+        )
     except Exception as error:  # the hub's client raises many types
         raise unreadable(source, kind, shipped, error) from error
-    _fetched.add(place)
+    return Path(found)
 
 
 def fetch_tokenizer(source: str, kind: str, shipped: str) -> str:
@@ -143,25 +169,21 @@ def check_model_files(source: str, kind: str, shipped: str) -> None:
     """Raise an error, before any long work, if a model lacks its configuration or safetensors weights.
 
     Raises:
-        OSError: It is neither local nor on the hub, or lacks a file that every model has.
+        OSError: It is neither local nor on the hub, lacks a file that every model has or that its index names, or has
+            one that is cut short.
     """
-    place = find_model(source, kind, shipped)
-    directory = Path(place.name)
+    directory = Path(find_model(source, kind, shipped).name)
     if not directory.is_dir():
         return
-    configurations, weights = [*directory.rglob("config.json")], [*directory.rglob("*.safetensors")]
-    if not configurations:
-        raise unreadable(source, kind, shipped, MissingFileError("it has no config.json", code="no-config"))
-    if not weights:
-        raise unreadable(source, kind, shipped, MissingFileError("it has no weights in safetensors", code="no-weights"))
-    for path, whole in [*((path, _is_json) for path in configurations), *((path, _is_whole) for path in weights)]:
-        if not whole(path):
-            damaged = InputError(
-                f"{path.relative_to(directory)} is cut short or damaged; get it again",
-                code="model-file-damaged",
-                value=path.name,
-            )
-            raise unreadable(source, kind, shipped, damaged)
+    try:
+        if not any(directory.rglob("config.json")):
+            raise MissingFileError("it has no config.json", code="no-config")
+        if not (weights := weight_files(directory)):
+            raise MissingFileError("it has no weights in safetensors", code="no-weights")
+        _check_files(directory, [*_json_files(directory), *weights])
+        _check_shards(directory)
+    except FedtextError as fault:
+        raise unreadable(source, kind, shipped, fault) from fault
 
 
 def context_of(source: str, kind: str, shipped: str) -> int | None:
@@ -184,21 +206,66 @@ def check_tokenizer_files(source: str, kind: str, shipped: str) -> None:
     """Raise an error, before any long work, if a directory has no tokenizer.
 
     Raises:
-        OSError: It is neither local nor on the hub, or lacks a file that every tokenizer has.
+        OSError: It is neither local nor on the hub, lacks a file that every tokenizer has, or has one that is cut
+            short.
     """
     directory = Path(find_model(source, kind, shipped).name)
-    if directory.is_dir() and not any((directory / name).is_file() for name in TOKENIZER_SIGNS):
-        raise unreadable(
-            source, kind, shipped, MissingFileError(f"it has none of {', '.join(TOKENIZER_SIGNS)}", code="no-tokenizer")
-        )
+    if not directory.is_dir():
+        return
+    try:
+        if not any((directory / name).is_file() for name in TOKENIZER_SIGNS):
+            raise MissingFileError(f"it has none of {', '.join(TOKENIZER_SIGNS)}", code="no-tokenizer")
+        _check_files(directory, _json_files(directory))
+    except FedtextError as fault:
+        raise unreadable(source, kind, shipped, fault) from fault
+
+
+def weight_files(directory: Path) -> list[Path]:
+    """Return the files of a model's weights below its directory; those of other programs are left out."""
+    names = sorted(path.relative_to(directory).as_posix() for path in directory.rglob("*.safetensors"))
+    return [directory / name for name in names if not any(fnmatch(name, one) for one in NOT_READ)]
+
+
+def _json_files(directory: Path) -> list[Path]:
+    return [path for path in sorted(directory.rglob("*.json")) if path.name in JSON_FILES or path.name.endswith(INDEX)]
+
+
+def _check_files(directory: Path, paths: Iterable[Path]) -> None:
+    """Raise an error for a pointer in the place of a file, and for a file that is cut short."""
+    for path in paths:
+        name = str(path.relative_to(directory))
+        with path.open("rb") as file:
+            if file.read(len(POINTER)) == POINTER:
+                raise InputError(
+                    f"{name} is a pointer of Git LFS and not the file: get it by `git lfs pull` in its repository",
+                    code="model-file-is-pointer",
+                    value=name,
+                )
+        if not (_is_whole if path.suffix == ".safetensors" else _is_json)(path):
+            raise InputError(
+                f"{name} is cut short or damaged; get it again",
+                code="model-file-damaged",
+                value=name,
+            )
+
+
+def _check_shards(directory: Path) -> None:
+    """Raise an error if a file is missing that the index of the weights names, as after a download that broke off."""
+    for index in directory.rglob(f"*{INDEX}"):
+        named = json.loads(index.read_bytes()).get("weight_map") or {}
+        if missing := sorted(name for name in set(named.values()) if not (index.parent / name).is_file()):
+            raise MissingFileError(
+                f"{len(missing)} files are missing that {index.name} names, {missing[0]} first; get them",
+                code="shards-missing",
+                value=missing,
+            )
 
 
 def _is_json(path: Path) -> bool:
     try:
-        json.loads(path.read_bytes())
+        return isinstance(json.loads(path.read_bytes()), dict)
     except (ValueError, RecursionError):
         return False
-    return True
 
 
 def _is_whole(path: Path) -> bool:
@@ -210,17 +277,6 @@ def _is_whole(path: Path) -> bool:
             return True
     except SafetensorError:
         return False
-
-
-def check_weights(model: PreTrainedModel, named: str, remedy: str) -> None:
-    """Raise `ValueError` if a weight is NaN or infinite: such a model writes one token for ever."""
-    broken = next((name for name, weight in model.named_parameters() if not bool(weight.isfinite().all())), None)
-    if broken is not None:
-        raise InputError(
-            f"{named} has weights that are NaN or infinite, {broken} first: {remedy}",
-            code="weights-not-finite",
-            value=broken,
-        )
 
 
 def unreadable(source: str, kind: str, shipped: str, error: Exception) -> OSError:

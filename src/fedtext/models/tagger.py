@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from fedtext.models.source import check_weights, find_model, unreadable
+from fedtext.models.source import find_model, unreadable
+from fedtext.models.weights import check_weights
 from fedtext.system.hardware import compute_device
 from fedtext.system.progress import progress, without_library_bars
 

@@ -126,6 +126,19 @@ def _wanted() -> bool:
 
 
 @contextmanager
+def without_library_warnings() -> Iterator[None]:
+    """Keep transformers from its own report on a model's tensors, where the caller says what is wrong."""
+    from transformers.utils import logging
+
+    level = logging.get_verbosity()
+    logging.set_verbosity(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+
+
+@contextmanager
 def without_library_bars() -> Iterator[None]:
     """Keep transformers from drawing its own bars, such as one for every model it loads or saves."""
     from transformers.utils import logging

@@ -51,6 +51,7 @@ from fedtext.wiring.hooks.gpus import check_gpus
 from fedtext.wiring.hooks.language import warn_of_language
 from fedtext.wiring.hooks.lengths import check_lengths, check_script
 from fedtext.wiring.hooks.named_files import check_named_files
+from fedtext.wiring.hooks.weights import check_weights
 from fedtext.wiring.made_with import client_description
 from fedtext.wiring.readers import OF_OWN_TEXT, Reader, readers
 from fedtext.wiring.runner import ResumableRunner
@@ -104,6 +105,7 @@ class PreflightHook:
         check_page(pipeline, active_parameters())
         check_data_root(active_data_root())
         check_history(active_parameters())
+        check_weights(pipeline, catalog)
         warn_of_documentation(active_parameters())
         announce_client(pipeline, active_parameters())
         seed = (active_parameters().get("privacy") or {}).get("noise_seed")
