@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 Span = tuple[int, int]  # the characters of a token: the first, and the one behind the last
@@ -71,4 +71,5 @@ def _sliced(spans: Sequence[Span], characters: int) -> list[Chunk]:
     starts = [start for start, _ in spans]
     edges = [*range(starts[0], spans[-1][1], characters), spans[-1][1]]
     begun = [bisect_left(starts, edge) for edge in edges]
-    return [Chunk(*edges[i : i + 2], begun[i + 1] - begun[i]) for i in range(len(edges) - 1)]
+    pairs = zip(pairwise(edges), pairwise(begun), strict=True)
+    return [Chunk(start, end, behind - first) for (start, end), (first, behind) in pairs]
