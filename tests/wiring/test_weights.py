@@ -50,7 +50,11 @@ def test_models_that_are_first_loaded_behind_a_release_are_looked_at_before_it(t
 
 def test_a_model_under_two_names_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[LanguageModelDataset] = []
-    monkeypatch.setattr(LanguageModelDataset, "check_weights", lambda model: read.append(model))
+
+    def looked_at(model: LanguageModelDataset) -> None:
+        read.append(model)
+
+    monkeypatch.setattr(LanguageModelDataset, "check_weights", looked_at)
     same = {name: LanguageModelDataset(source=bundled("generator")) for name in ("on_device", "downstream")}
     check_weights(run_of(Tag.RELEASE), DataCatalog(dict(same)))
     assert len(read) == 1
