@@ -15,7 +15,12 @@ tell_interrupts_in_one_line()
 
 from fedtext.wiring.config import ProjectConfigLoader  # noqa: E402 - these take a second, in which Ctrl-C may come
 from fedtext.wiring.hooks import HOOKS as PROJECT_HOOKS  # noqa: E402
-from fedtext.wiring.session import ResumableSession, SessionHook, resume_in_every_session  # noqa: E402
+from fedtext.wiring.session import (  # noqa: E402
+    ResumableSession,
+    SessionHook,
+    guard_every_runner,
+    resume_in_every_session,
+)
 
 # Logged at every command by dependencies, which set their own filters: Kedro calling OmegaConf, kedro-mlflow calling
 # MLflow. Nothing that a user could act on.
@@ -31,6 +36,7 @@ _show = warnings.showwarning
 warnings.showwarning = _show_unless_idle
 
 resume_in_every_session()
+guard_every_runner()
 HOOKS = (*PROJECT_HOOKS, SessionHook())
 SESSION_CLASS = ResumableSession
 CONFIG_LOADER_CLASS = ProjectConfigLoader

@@ -38,3 +38,14 @@ def test_texts_for_reading_of_an_earlier_run_are_said_to_be_that(catalog: DataCa
     assert f"to read first   {tmp_path / 'pe_for_reading.csv'} (as an earlier run left it)" in said
     (tmp_path / "pe_for_reading.csv").unlink()
     assert not any("to read first" in line for line in outcome(unread, catalog, 1.0))
+
+
+def test_a_part_that_writes_texts_says_of_which_run_the_report_is(tmp_path: Path) -> None:
+    report = tmp_path / "report.csv"
+    files = {
+        "pe_synthetic": CSVDataset(filepath=str(tmp_path / "a.csv")),
+        "pe_report": CSVDataset(filepath=str(report)),
+    }
+    report.write_text("text\na\n")
+    said = list(outcome(job("pe_synthetic"), DataCatalog(files), 1.0))
+    assert f"report          {report} (as an earlier run left it)" in said

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kedro.framework.project import pipelines, settings
 from kedro.runner import SequentialRunner, ThreadRunner
 from safetensors.numpy import save_file
 
@@ -227,6 +228,26 @@ def test_another_runner_does_not_release(toy: ToyProject) -> None:
         toy.run(runner=ThreadRunner())
     assert not (toy.data / "02_released").exists()
     assert toy.run("unsaved", runner=ThreadRunner())["nobody_saves"].load() == {"round": 0, "loss": 1.0}
+
+
+def test_another_runner_that_a_script_calls_itself_reads_nothing_private(toy: ToyProject) -> None:
+    """As in a notebook, where `%load_ext kedro.ipython` gives both: no hook is called there."""
+    with settings.SESSION_CLASS.create(project_path=toy.path) as session:
+        catalog = session.load_context().catalog
+        with refuses("runner-without-guard", value="SequentialRunner"):
+            SequentialRunner().run(pipelines["__default__"], catalog)
+        assert SequentialRunner().run(pipelines["unsaved"], catalog)["nobody_saves"].load()["round"] == 0
+    assert not (toy.data / "02_released/mean.safetensors").exists()
+
+
+def test_what_is_there_is_not_taken_for_this_run_s(toy: ToyProject) -> None:
+    toy.run()
+    changed = {"toy": {"start": 5}}
+    with (
+        settings.SESSION_CLASS.create(project_path=toy.path, runtime_params=changed) as session,
+        refuses("only-missing-outputs", parameter="only_missing_outputs"),
+    ):
+        session.run(only_missing_outputs=True)
 
 
 def test_async_is_kept(toy: ToyProject, caplog: pytest.LogCaptureFixture) -> None:

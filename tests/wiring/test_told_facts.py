@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from kedro.framework.project import settings
 
+from tests.refusals import refuses
 from tests.wiring.conftest import ToyProject
 
 
@@ -16,7 +17,7 @@ def told(toy: ToyProject) -> Any:
     return json.loads((toy.data / "08_reporting" / "facts.json").read_text())["facts"]
 
 
-def run(toy: ToyProject, chosen: dict[str, Any], env: str | None = None, **params: Any) -> None:
+def run(toy: ToyProject, chosen: dict[str, Any], /, env: str | None = None, **params: Any) -> None:
     (toy.data / "08_reporting" / "facts.json").unlink(missing_ok=True)
     with settings.SESSION_CLASS.create(project_path=toy.path, env=env, runtime_params=params) as session:
         session.run(pipeline_names=["__default__", "told"], **chosen)
@@ -25,7 +26,7 @@ def run(toy: ToyProject, chosen: dict[str, Any], env: str | None = None, **param
 @pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     "chosen",
-    [{"from_nodes": ["tell"]}, {"node_names": ["tell"]}, {"tags": ["report"]}, {"only_missing_outputs": True}],
+    [{"from_nodes": ["tell"]}, {"node_names": ["tell"]}, {"tags": ["report"]}],
     ids=str,
 )
 def test_a_part_of_a_run_tells_the_facts_of_what_it_reads(toy: ToyProject, chosen: dict[str, Any]) -> None:
@@ -51,3 +52,14 @@ def test_lost_records_are_said_to_be_lost(toy: ToyProject) -> None:
     run(toy, {"from_nodes": ["tell"]})
     assert told(toy)["unrecorded"] == ["toy_report"]
     assert "privacy" not in told(toy)["parameters"]
+
+
+def test_parts_of_two_runs_are_not_reported_as_one(toy: ToyProject) -> None:
+    run(toy, {}, toy={"draws": 5})
+    more = {"draws": 6}
+    run(toy, {"to_nodes": ["toy.round_02.score"]}, toy=more)
+    last = ["toy.round_02.close", "toy.report", "tell"]
+    with refuses("report-of-two-runs", parameter="toy.draws"):
+        run(toy, {"node_names": last}, toy=more)
+    run(toy, {}, toy=more)
+    assert told(toy)["unrecorded"] == []

@@ -9,10 +9,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from kedro.framework.project import settings
 
 from fedtext.privacy.history import FILE, FOLDER, release_history
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.unit_identity import units_known_by
+from tests.refusals import refuses
 from tests.wiring.conftest import ToyProject
 
 TEXTS = [f"what person number {i} wrote to somebody" for i in range(40)]
@@ -125,6 +127,33 @@ def test_a_data_root_that_was_deleted_has_spent_what_it_had(toy: ToyProject, tmp
     shutil.rmtree(toy.data)
     assert "'toy.mean' was released before" in refused(toy, file), "under a key that is gone"
     assert "1 is spent" in refused(toy, file, "other")
+
+
+def slice_that_releases(toy: ToyProject, file: Path, root: str, **privacy: Any) -> None:
+    """From the opening of the ledger on: nobody reads whose text lies there."""
+    told = {
+        "corpus": {"path": str(file), "declared_public": False, "client_column": None},
+        "privacy": {**OS_KEY, **privacy},
+        "data_root": str(toy.path / root),
+    }
+    with settings.SESSION_CLASS.create(project_path=toy.path, runtime_params=told) as session:
+        session.run(from_nodes=["open_ledger"], to_nodes=["release_mean"])
+
+
+def test_a_part_of_a_run_releases_nothing_of_people_that_are_not_on_record(toy: ToyProject, tmp_path: Path) -> None:
+    """Records that were removed, and a copy of a data root without them, as `cp -r data/*` makes it."""
+    file = table(tmp_path / "mine.txt", TEXTS)
+    run(toy, file)
+    shutil.copytree(toy.data, toy.path / "copy", ignore=shutil.ignore_patterns(FOLDER))
+    shutil.copytree(toy.data, toy.path / "whole copy")
+    shutil.rmtree(toy.data / FOLDER)
+    for root in ("data", "copy", "whole copy"):
+        with refuses("people-not-known", parameter="data_root", value=str(toy.path / root)):
+            slice_that_releases(toy, file, root, epsilon=0.5, total_epsilon=3.0)
+    assert release_history(toy.path / "copy") == ()
+    assert "1 is spent" in refused(toy, file, "copy", epsilon=0.5)
+    run(toy, file)
+    slice_that_releases(toy, file, "data")  # the same release again
 
 
 @pytest.mark.slow

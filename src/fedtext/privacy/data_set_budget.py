@@ -120,6 +120,8 @@ class NodeBudgetGuard:
             )
         self._ledger = ledger
         with self.account.while_recording():
+            if not self.account.public:
+                self.account.history.validate_people_known()
             if not self._made(release, draw):
                 self.account._check(ledger, [release])
 
@@ -157,6 +159,8 @@ class NodeBudgetGuard:
     def unaccounted(self, name: str, reason: str, ledger: Ledger) -> None:
         """Record a read without a mechanism; raise TotalExceeded on a private corpus with a finite budget."""
         with self.account.while_recording():
+            if not self.account.public:
+                self.account.history.validate_people_known()
             entry = self._entry(ledger, None, 0, name).model_copy(update={"reason": reason})
 
             def judge() -> None:
@@ -179,10 +183,10 @@ class NodeBudgetGuard:
         if too_much:
             worst = worst_total(too_much)
             raise RunRefusedError(
-                f"'{release.name}' was released before, of other data or under another noise key: to release it again "
-                f"would make epsilon {worst.epsilon:.6g}, counted for {worst.promise} as it was promised, and all "
-                f"releases of this data set together may cost {worst.budget:.6g}. Nothing was released. Put the data "
-                f"back as they were. {REMEDY}",
+                f"'{release.name}' was released before, of other data, with other public inputs (a seed, a model, a "
+                f"public text) or under another noise key: to release it again would make epsilon {worst.epsilon:.6g}, "
+                f"counted for {worst.promise} as it was promised, and all releases of this data set together may cost "
+                f"{worst.budget:.6g}. Nothing was released. Put back what was changed. {REMEDY}",
                 code="released-of-other-data",
                 value=release.name,
             )

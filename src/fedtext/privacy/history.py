@@ -121,6 +121,24 @@ class History:
             if (root / FOLDER).is_dir() and not (root / FOLDER / FILE).exists() and (lost := self._registered(root)):
                 write_text(root / FOLDER / FILE, "".join(_lines(lost)))
 
+    def validate_people_known(self) -> None:
+        """Raise RunRefusedError if earlier releases of the people in this data root may not be found.
+
+        They are found by the text that a run has read there. It is another one's in a copy of a data root, and may be
+        where the records of runs were removed.
+        """
+        root = self._roots[0]
+        if self._registry is None:
+            return
+        if not self.is_registered or (self._may_be_others(root) and self._registered(root)):
+            raise RunRefusedError(
+                f"whose text lies in {root} is not on record, so what was released of theirs before is not known, and "
+                "nothing was released: run the whole pipeline once, without --from-nodes, --nodes or --tags",
+                code="people-not-known",
+                parameter="data_root",
+                value=str(root),
+            )
+
     @property
     def is_registered(self) -> bool:
         """True if the registry has recorded this data root's units, or need not."""

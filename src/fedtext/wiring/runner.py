@@ -208,17 +208,32 @@ def _give_facts(resumption: Resumption, node: Node, catalog: DataCatalog) -> Non
 
 
 def _check_same_parameters(resumption: Resumption, node: Node) -> None:
-    """Raise RunRefusedError for a report with other parameters than those that made its inputs."""
-    if Tag.REPORT not in node.tags or not (others := resumption.contradictions(node)):
+    """Raise RunRefusedError for a report with other parameters than those that made its inputs, or with inputs apart.
+
+    Its sentences would be about another run, or about two at once.
+    """
+    if Tag.REPORT not in node.tags:
         return
-    name, values = next(iter(others.items()))
-    made = " and ".join(map(repr, values))
-    raise RunRefusedError(
-        f"{node.name} would report {name} = {value_at(active_parameters(), name)!r}, but what it reports on was made "
-        f"at {made}: give that value, or run the whole pipeline",
-        code="report-of-other-parameters",
-        parameter=name,
-    )
+    if others := resumption.contradictions(node):
+        name, values = next(iter(others.items()))
+        raise RunRefusedError(
+            f"{node.name} would report {name} = {value_at(active_parameters(), name)!r}, but what it reports on was "
+            f"made at {_all(values)}: give that value, or run the whole pipeline",
+            code="report-of-other-parameters",
+            parameter=name,
+        )
+    if several := {name: values for name, values in resumption.made_with(node).parameters.items() if values[1:]}:
+        name, values = next(iter(several.items()))
+        raise RunRefusedError(
+            f"{node.name} would report on parts that were made at {name} = {_all(values)}, as of one run: run the "
+            "whole pipeline, which makes again what is of another value",
+            code="report-of-two-runs",
+            parameter=name,
+        )
+
+
+def _all(values: Sequence[Any]) -> str:
+    return " and ".join(map(repr, values))
 
 
 def _releases_of_node() -> Sequence[Release]:

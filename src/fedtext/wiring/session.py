@@ -5,15 +5,16 @@ It checks the names of pipelines, nodes, tags, data sets and versions that a com
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kedro.framework import project
 from kedro.framework.hooks import hook_impl
 from kedro.framework.session import KedroSession, service_session, session
-from kedro.io import DatasetError, DatasetNotFoundError
+from kedro.io import DataCatalog, DatasetError, DatasetNotFoundError
 from kedro.pipeline import Pipeline
-from kedro.runner import SequentialRunner
+from kedro.runner import AbstractRunner, SequentialRunner
 from kedro.validation.exceptions import ParameterValidationError
 from kedro.validation.type_extractor import TypeExtractor
 from pydantic import ValidationError
@@ -22,6 +23,7 @@ from fedtext.system.errors import FedtextError, InputError, did_you_mean
 from fedtext.system.interrupts import INTERRUPTED
 from fedtext.system.refusal import RunRefusedError, explanation, parameter_faults, parameters_refusal
 from fedtext.wiring.config import active_data_root, active_parameters
+from fedtext.wiring.hooks.preflight import check_guarded
 from fedtext.wiring.runner import ResumableRunner, RunInterruptedError
 
 OPTIONS = {  # of `kedro run` by what Kedro calls them, and the kind of name that they take
@@ -112,6 +114,19 @@ def resume_in_every_session() -> None:
     """Make `ResumableRunner` the default of Kedro's own sessions too, which have no setting for it."""
     for module in (session, service_session):
         module.SequentialRunner = ResumableRunner  # type: ignore[attr-defined]
+
+
+def guard_every_runner() -> None:
+    """Make other runners refuse private data also where a script calls them itself, for hooks are not called there."""
+    plain = AbstractRunner.run
+
+    @functools.wraps(plain)
+    def run(self: AbstractRunner, pipeline: Pipeline, catalog: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        if isinstance(catalog, DataCatalog):
+            check_guarded(str(self), pipeline, catalog)
+        return plain(self, pipeline, catalog, *args, **kwargs)
+
+    AbstractRunner.run = run  # type: ignore[method-assign]
 
 
 class SessionHook:

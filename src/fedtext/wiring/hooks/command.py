@@ -39,8 +39,7 @@ def repeating_command(run_params: Mapping[str, Any], conf_source: str | None = N
         "params": ",".join(values),
     }
     words = [word for name, value in options.items() if value for word in (f"--{name}", value)]
-    flags = ["--only-missing-outputs"] if run_params.get("only_missing_outputs") else []
-    return shlex.join(["kedro", "run", *words, *flags])
+    return shlex.join(["kedro", "run", *words])
 
 
 def leaves(parameters: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -25,6 +25,7 @@ from fedtext.wiring.console import LOG_FILE
 
 WIDTH, LABELS = 100, 16
 PAGES = "comparison_page"
+MADE = ("_cost", "_synthetic")  # data sets of every algorithm, of which a part of a run may make one alone
 
 
 class OutcomeHook:
@@ -48,7 +49,8 @@ class OutcomeHook:
 def outcome(pipeline: Pipeline, catalog: DataCatalog, seconds: float) -> Iterator[str]:
     """Yield the lines of the outcome."""
     made = pipeline.all_outputs()
-    for ours in (Outputs(name.removesuffix("_cost")) for name in sorted(made) if name.endswith("_cost")):
+    ends = [(name, end) for name in sorted(made) for end in MADE if name.endswith(end)]
+    for ours in map(Outputs, dict.fromkeys(name.removesuffix(end) for name, end in ends)):
         if ours.scorecard in made:
             yield ""
             card = catalog.load(ours.scorecard)

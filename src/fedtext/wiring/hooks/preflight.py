@@ -86,6 +86,7 @@ class PreflightHook:
     @hook_impl(tryfirst=True)
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog) -> None:
         """Raise RunRefusedError that names what is missing and the remedy."""
+        check_whole(run_params)
         check_runner(str(run_params.get("runner")), pipeline)
         check_guarded(str(run_params.get("runner")), pipeline, catalog)
         check_names(run_params.get("runtime_params") or {})
@@ -166,6 +167,22 @@ def announce_client(pipeline: Pipeline, parameters: Mapping[str, Any]) -> None:
         return
     if told := client_description(parameters):
         echo(f"a client is: {told}")
+
+
+def check_whole(run_params: Mapping[str, Any]) -> None:
+    """Check that Kedro leaves out no node because its outputs are there: they may be of other parameters or inputs.
+
+    Raises:
+        RunRefusedError: `--only-missing-outputs` was given.
+    """
+    if run_params.get("only_missing_outputs"):
+        raise RunRefusedError(
+            "--only-missing-outputs takes what is there for this run's, at whichever parameters it was made: leave it "
+            "out. A run does again only what has changed",
+            code="only-missing-outputs",
+            parameter="only_missing_outputs",
+            value=True,
+        )
 
 
 def check_runner(runner: str, pipeline: Pipeline) -> None:
