@@ -6,10 +6,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from kedro.framework.session import KedroServiceSession, KedroSession
 
 from fedtext.privacy.history import release_history
+from fedtext.system.errors import FedtextError
+from tests.refusals import faults_in
 from tests.wiring.conftest import ToyProject, here
 
 PAGE = Path(__file__).parents[2] / "docs" / "from_python.md"
@@ -33,3 +37,24 @@ def test_a_runner_of_ones_own_is_refused(toy: ToyProject) -> None:
     )
     assert done.returncode == 1
     assert "session.run() without runner" in done.stderr
+
+
+@pytest.mark.parametrize("kind", [KedroSession, KedroServiceSession])
+@pytest.mark.parametrize(
+    ("chosen", "told", "code"),
+    [
+        ({"pipeline_names": "unsaved"}, {}, "name-for-a-list"),
+        ({"node_names": "toy.report"}, {}, "name-for-a-list"),
+        ({"pipeline_names": ["unsavd"]}, {}, "unknown-pipeline"),
+        ({}, {"toy": {"draws": "many"}}, "unfit-value"),
+    ],
+    ids=["a name", "a node", "a misspelt name", "a value"],
+)
+def test_a_mistake_in_a_script_is_one_sentence(
+    toy: ToyProject, kind: Any, chosen: dict[str, Any], told: dict[str, Any], code: str
+) -> None:
+    of_run = {"runtime_params": told} if kind is KedroServiceSession else {}
+    with kind.create(**({} if of_run else {"runtime_params": told})) as session, pytest.raises(FedtextError) as raised:
+        session.run(**chosen, **of_run)
+    assert code in {fault.code for fault in faults_in(raised.value)}
+    assert "\n" not in str(raised.value)

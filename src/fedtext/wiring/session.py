@@ -6,12 +6,12 @@ It checks the names of pipelines, nodes, tags, data sets and versions that a com
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kedro.framework import project
 from kedro.framework.hooks import hook_impl
-from kedro.framework.session import KedroSession, service_session, session
+from kedro.framework.session import KedroServiceSession, KedroSession, service_session, session
 from kedro.io import DataCatalog, DatasetError, DatasetNotFoundError
 from kedro.pipeline import Pipeline
 from kedro.runner import AbstractRunner, SequentialRunner
@@ -111,9 +111,43 @@ OF_ENTRIES = (
 
 
 def resume_in_every_session() -> None:
-    """Make `ResumableRunner` the default of Kedro's own sessions too, which have no setting for it."""
+    """Make `ResumableRunner` the default of Kedro's own sessions too, and their errors sentences: no setting does."""
     for module in (session, service_session):
         module.SequentialRunner = ResumableRunner  # type: ignore[attr-defined]
+    for kind in (KedroSession, KedroServiceSession):
+        kind.run = explained(kind.run)  # type: ignore[method-assign]
+
+
+def explained(run: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """Return a session's `run` that raises RunRefusedError, a sentence, for an error that a user can put right."""
+
+    @functools.wraps(run)
+    def explained_run(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        _check_lists(kwargs)
+        try:
+            return run(*args, **kwargs)
+        except KeyboardInterrupt:  # before the first node or after the last
+            raise RunInterruptedError(INTERRUPTED, code="interrupted") from None
+        except Exception as error:
+            if isinstance(error, ValueError | KeyError | DatasetNotFoundError) and not isinstance(error, FedtextError):
+                check_choice(kwargs)
+            if isinstance(error, RunRefusedError) or (refusal := _refusal(error)) is None:
+                raise
+            raise refusal from error
+
+    return explained_run
+
+
+def _check_lists(chosen: Mapping[str, Any]) -> None:
+    """Raise RunRefusedError for a name where a list of names is taken: its letters would be names."""
+    for option in ("pipeline_names", *OPTIONS):
+        if isinstance(name := chosen.get(option), str):
+            raise RunRefusedError(
+                f"{option} is {name!r}: give a list of names, {option}=[{name!r}]",
+                code="name-for-a-list",
+                parameter=option,
+                value=name,
+            )
 
 
 def guard_every_runner() -> None:
@@ -179,14 +213,5 @@ class ResumableSession(KedroSession):
         runner = kwargs.get("runner") or SequentialRunner()
         if type(runner) is SequentialRunner:
             kwargs["runner"] = ResumableRunner(is_async=runner._is_async)
-        try:
-            result: dict[str, Any] = super().run(*args, **kwargs)
-        except KeyboardInterrupt:  # before the first node or after the last
-            raise RunInterruptedError(INTERRUPTED, code="interrupted") from None
-        except Exception as error:
-            if isinstance(error, ValueError | KeyError | DatasetNotFoundError) and not isinstance(error, FedtextError):
-                check_choice(kwargs)
-            if isinstance(error, RunRefusedError) or (refusal := _refusal(error)) is None:
-                raise
-            raise refusal from error
+        result: dict[str, Any] = super().run(*args, **kwargs)
         return result
