@@ -72,6 +72,22 @@ def test_settings_may_be_bound_and_data_may_not() -> None:
 
         assert bound_values(closed) == ()
         assert bound_values(enclosing())[0].startswith(said), "a closure"
+        assert bound_values(functools.wraps(print)(enclosing()))[0].startswith(said), "a decorator's closure"
+        assert bound_values(functools.lru_cache(enclosing()))[0].startswith(said), "what a decorator decorates"
+        closed.kept = data
+        assert bound_values(closed)[0].startswith(said), "an attribute"
+
+
+def test_a_function_that_holds_itself_is_looked_at_once() -> None:
+    def around(kept: Any) -> Any:
+        def function(depth: int) -> Any:
+            return kept, function(depth - 1)
+
+        return function
+
+    assert bound_values(around(3)) == ()
+    assert bound_values(around(np.ones(2))) == ("a ndarray ('kept')",)
+    assert bound_values(functools.singledispatch(around(3))) == ()
 
 
 def test_a_long_text_may_be_bound_if_it_is_a_parameters() -> None:

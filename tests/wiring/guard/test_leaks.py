@@ -25,8 +25,11 @@ from tests.privacy.test_flow import LEAKS, found, rules
 from tests.refusals import refuses
 from tests.wiring.conftest import ToyProject, toy  # noqa: F401 - a fixture
 from tests.wiring.guard.planted import FURTHER, RUN
+from tests.wiring.guard.planted_by_a_tester import BY_A_TESTER
 
-DOCS = Path(__file__).parents[3] / "docs/leaks.md"
+ROOT = Path(__file__).parents[3]
+DOCS = ROOT / "docs/leaks.md"
+PLANTED, IN_A_TABLE = RUN | BY_A_TESTER, FURTHER | BY_A_TESTER
 LEDGER = Ledger(declaration=conf_base(Privacy, epsilon=2.0, delta=1e-5), population=100)
 ASKED = Release(name="mean", round=1, mechanism="gaussian", sensitivity=1.0, noise_stddev=4.0)
 
@@ -88,14 +91,14 @@ def no_workers() -> Iterator[None]:
 
 @pytest.mark.sampled(every=5)
 @pytest.mark.usefixtures("no_workers")
-@pytest.mark.parametrize("leak", RUN)
+@pytest.mark.parametrize("leak", PLANTED)
 def test_a_planted_leak_is_refused_or_not_told(
     leak: str,
     toy: ToyProject,
     capfd: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    planted = RUN[leak]
+    planted = PLANTED[leak]
     if planted.needs is not None:
         pytest.importorskip(planted.needs)
     planted.plant(toy)
@@ -207,10 +210,14 @@ def test_the_page_has_a_row_for_every_leak_with_its_outcome() -> None:
     assert [int(number) for number, *_ in rows] == list(range(1, len(rows) + 1))
     outcomes = {leak.strip(): outcome.strip() for _, leak, outcome in rows}
     assert {*outcomes.values()} <= {"refused", "silenced", "not seen", "seen and said"}
-    for leak, planted in FURTHER.items():
+    for leak, planted in IN_A_TABLE.items():
         expected = {"refused"} if planted.refused else {"silenced", "refused"} if planted.seen else {"not seen"}
         assert outcomes[leak] in expected, leak
     for leak, (file, test) in ELSEWHERE.items():
         assert leak in outcomes
         assert f"def {test}(" in (Path(__file__).parents[2] / file).read_text(), leak
-    assert len(rows) == 31 + len(FURTHER) + len(ELSEWHERE)
+    assert len(rows) == 31 + len(IN_A_TABLE) + len(ELSEWHERE)
+    unseen = [leak for leak, outcome in outcomes.items() if outcome == "not seen"]
+    for page in ("README.md", "CHANGELOG.md"):
+        assert f"{len(rows)} planted leaks" in (ROOT / page).read_text()
+    assert f"{len(unseen)} are not seen" in (ROOT / "README.md").read_text()
