@@ -48,4 +48,63 @@ def with_(table: pd.DataFrame) -> Any:
         params=PRIVATE_CORPUS,
     ),
 }
-BY_A_TESTER = HELD
+
+
+def _after_private_data(tells: str, kept: str = "private_train") -> str:
+    """Code of a node that shows what `tells` makes while private data sets lie on disk, of which it reads none."""
+    return f"""
+def leak(private_train: pd.DataFrame) -> Any:
+    return {kept}
+
+
+def tell(rows: dict[str, Any]) -> dict[str, Any]:
+    return {{"told": {tells}}}
+
+
+NODES = [
+    node(leak, "private_train", "private_rows", name="leak"),
+    node(length, "private_test", "rows", name="length", tags="held_out_evaluation"),
+    node(tell, "rows", "shown", name="tell", tags="report"),
+]
+"""
+
+
+ROWS = "rows: {type: MemoryDataset, metadata: *released}\n"
+OUTPUT = "capture_output=True, text=True, check=False).stdout"
+
+# What a node that reads nothing private takes from private files by other ways than to open them.
+TAKEN = {
+    "a program that is given a private file": Planted(
+        _a_node_of("head", f"def head(start: int):\n    return subprocess.run(['head', '-n1', 'notes.txt'], {OUTPUT}"),
+        Refused("private-file-by-path", "node 'tell'", "notes.txt"),
+        params=PRIVATE_CORPUS,
+    ),
+    "a shell that is given a private file": Planted(
+        _a_node_of("head", "def head(start: int):\n    return os.popen('head -n1 <notes.txt >copy.txt').read()"),
+        Refused("private-file-by-path", "node 'tell'", "notes.txt"),
+        params=PRIVATE_CORPUS,
+    ),
+    "a program that is given the file of a private data set": Planted(
+        _after_private_data(f"subprocess.run(['strings', 'data/03_primary/private_train.parquet'], {OUTPUT}"),
+        Refused("private-data-set-by-path", "node 'tell'", "private_train.parquet"),
+        ROWS,
+    ),
+    "a program that is given a folder with private files in it": Planted(
+        _after_private_data(f"subprocess.run(['grep', '-r', 'secret', '--include=*', 'data'], {OUTPUT}"),
+        Refused("private-folder-by-path", "node 'tell'", "data"),
+        ROWS,
+    ),
+    "the names in a private folder": Planted(
+        _after_private_data("os.listdir('data/03_primary/private_rows')", "{'private_0': private_train}"),
+        Refused("private-data-set-by-path", "node 'tell'", "private_rows"),
+        ROWS
+        + """
+private_rows:
+  type: partitions.PartitionedDataset
+  path: "${data_root:}/03_primary/private_rows"
+  dataset: pandas.CSVDataset
+  metadata: {fedtext: {privacy: private}}
+""",
+    ),
+}
+BY_A_TESTER = HELD | TAKEN

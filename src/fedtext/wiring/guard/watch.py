@@ -8,6 +8,7 @@ node's threads are watched with it.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import tempfile
 import threading
@@ -53,6 +54,15 @@ FILES = {
     "os.setxattr": ("changes the attributes of", 1),
     "os.utime": ("changes the times of", 1),
 }
+# Programs: where in the event their words are, and their working folder, if it is told.
+PROGRAMS: dict[str, tuple[int, int | None]] = {
+    "subprocess.Popen": (1, 2),
+    "os.system": (0, None),
+    "os.exec": (1, None),
+    "os.spawn": (2, None),
+    "os.posix_spawn": (1, None),
+}
+FOLDERS = ("os.listdir", "os.scandir")
 _watches: list[Watch] = []
 _condemned: dict[int, Watch] = {}
 _installed: list[bool] = []
@@ -93,6 +103,9 @@ class Watch:
         if event == "open":
             path, _, flags = arguments
             self.opens(path, writes=bool((flags or 0) & WRITING))
+        elif event in FOLDERS:
+            if (path := _path(arguments[0])) is not None:
+                self._reads(path, "lists")
         elif event in FILES:
             verb, paths = FILES[event]
             self._changes(verb, [_path(one) for one in arguments[:paths]])
@@ -100,6 +113,9 @@ class Watch:
             self._makes_folder(_path(arguments[0]))
         elif self.reads_private and event in OUTSIDE:
             self.refuse(OUTSIDE[event])
+        elif event in PROGRAMS:
+            words, folder = PROGRAMS[event]
+            self._starts(arguments[words], None if folder is None else _path(arguments[folder]))
 
     def refuse(self, what: str) -> None:
         """Raise SideEffectRefusedError that the node does `what`, which one without private data may do."""
@@ -150,6 +166,31 @@ class Watch:
         for path in named:
             self._reads(path, verb)
 
+    def _starts(self, command: Any, folder: str | None) -> None:
+        """Refuse a program that is given a private file, or a folder that holds one."""
+        if folder is not None:
+            self._reads(folder, "starts a program in")
+        for word in filter(None, _paths_in(command)):
+            path = os.path.join(folder or "", os.path.expanduser(word))
+            if "\0" in path or not os.path.lexists(path):
+                continue
+            self._reads(path, "gives a program")
+            real = Path(os.path.realpath(path))
+            if real.is_dir() and self._holds_private(real):
+                raise SideEffectRefusedError(
+                    f"{self.who} gives a program {path}, a folder with private files in it: give it the files that it "
+                    "needs",
+                    code="private-folder-by-path",
+                    value=self.who,
+                )
+
+    def _holds_private(self, folder: Path) -> bool:
+        """Return whether a private file lies below the folder; the data root counts even if it is still empty."""
+        around = (self.data_root, *(() if self.may_read else self.private_files))
+        if any(one == folder or folder in one.parents for one in around):
+            return True
+        return folder.is_relative_to(self.data_root) and next(folder.rglob("private_*"), None) is not None
+
     def _is_private(self, path: str) -> bool:
         """Return whether the path is, by its names, that of a private data set below the data root."""
         real = Path(os.path.realpath(path))
@@ -184,6 +225,21 @@ class Watch:
                 code="private-file-by-path",
                 value=self.who,
             )
+
+
+def _paths_in(words: Any) -> Iterator[str]:
+    """Yield what may be a path among the words of a command: words, what follows a `=`, and the words of a shell."""
+    for word in [words] if isinstance(words, str | bytes | os.PathLike) else words or ():
+        said = os.fsdecode(word)
+        shell = shlex.shlex(said, posix=True, punctuation_chars=True)
+        shell.whitespace_split, shell.commenters = True, ""
+        try:
+            parts = [said, *shell]
+        except ValueError:  # quotes that do not end
+            parts = [said, *said.split()]
+        for part in dict.fromkeys(parts):
+            yield part
+            yield part.partition("=")[2]
 
 
 def _path(given: Any) -> str | None:
@@ -240,4 +296,4 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
         watch.judge(event, arguments)
 
 
-_WATCHED = frozenset({"open", "os.mkdir", *OUTSIDE, *FILES})
+_WATCHED = frozenset({"open", "os.mkdir", *FOLDERS, *OUTSIDE, *FILES})
