@@ -50,9 +50,12 @@ def with_(table: pd.DataFrame) -> Any:
 }
 
 
-def _after_private_data(tells: str, kept: str = "private_train") -> str:
+def _after_private_data(tells: str, kept: str = "private_train", before: str = "") -> str:
     """Code of a node that shows what `tells` makes while private data sets lie on disk, of which it reads none."""
     return f"""
+{before}
+
+
 def leak(private_train: pd.DataFrame) -> Any:
     return {kept}
 
@@ -93,6 +96,56 @@ TAKEN = {
         _after_private_data(f"subprocess.run(['grep', '-r', 'secret', '--include=*', 'data'], {OUTPUT}"),
         Refused("private-folder-by-path", "node 'tell'", "data"),
         ROWS,
+    ),
+    "safetensors opened in Rust": Planted(
+        _after_private_data(
+            "list(safe_open('data/03_primary/private_rows.safetensors', 'np').keys())",
+            "{private_train['text'].iloc[0]: np.ones(1)}",
+            "from safetensors import safe_open",
+        ),
+        Refused("private-data-set-by-path", "node 'tell'", "private_rows.safetensors"),
+        ROWS
+        + """
+private_rows:
+  type: fedtext.datasets.files.ArraysDataset
+  filepath: "${data_root:}/03_primary/private_rows.safetensors"
+  metadata: {fedtext: {privacy: private}}
+""",
+    ),
+    "Parquet that Arrow maps into memory": Planted(
+        _after_private_data(
+            "pq.read_table(pa.memory_map('data/03_primary/private_train.parquet')).to_pylist()[0]['text']",
+            before="import pyarrow as pa\nimport pyarrow.parquet as pq",
+        ),
+        Refused("private-data-set-by-path", "node 'tell'", "private_train.parquet"),
+        ROWS,
+    ),
+    "Parquet through a file of Arrow's": Planted(
+        _after_private_data(
+            "pq.read_table(pa.OSFile('data/03_primary/private_train.parquet')).to_pylist()[0]['text']",
+            before="import pyarrow as pa\nimport pyarrow.parquet as pq",
+        ),
+        Refused("private-data-set-by-path", "node 'tell'", "private_train.parquet"),
+        ROWS,
+    ),
+    "Arrow's reader of CSV that was imported before": Planted(
+        _a_node_of(
+            "read",
+            "from pyarrow.csv import read_csv\n\n\n"
+            "def read(start: int):\n    return read_csv('notes.txt').to_pylist()[0]",
+        ),
+        Refused("private-file-by-path", "node 'tell'", "notes.txt"),
+        params=PRIVATE_CORPUS,
+    ),
+    "a tokenizer that learns from a private file": Planted(
+        _a_node_of(
+            "learn",
+            "from tokenizers import Tokenizer, models\n\n\n"
+            "def learn(start: int):\n    made = Tokenizer(models.BPE())\n    made.train(['notes.txt'])\n"
+            "    return sorted(made.get_vocab())",
+        ),
+        Refused("private-file-by-path", "node 'tell'", "notes.txt"),
+        params=PRIVATE_CORPUS,
     ),
     "the names in a private folder": Planted(
         _after_private_data("os.listdir('data/03_primary/private_rows')", "{'private_0': private_train}"),

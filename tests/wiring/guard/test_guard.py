@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,10 @@ from fedtext.privacy.ledger import open_ledger
 from fedtext.privacy.tags import Tag
 from fedtext.system.progress import progress
 from fedtext.system.refusal import RunRefusedError
-from fedtext.wiring.guard import Guard
+from fedtext.wiring.guard import Guard, native
 from fedtext.wiring.guard.bound import KnownStrings, bound_values
 from fedtext.wiring.guard.catalog import is_logged, is_previewed, place
+from fedtext.wiring.guard.native import NativeCall
 from fedtext.wiring.guard.output_checks import count_outputs, evaluation_outputs
 from fedtext.wiring.guard.parameters import copies, holders, private_files, texts, undeclared
 from fedtext.wiring.guard.side_effects import watched
@@ -313,12 +315,11 @@ def test_the_watch_ends_with_the_node_and_with_its_error(tmp_path: Path) -> None
 def test_what_a_node_keeps_of_the_watch_judges_whoever_runs_when_it_is_used(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A module that is first imported while a node is watched keeps the watched functions and the quiet streams."""
+    """A module that is first imported while a node is watched keeps the quiet streams."""
     safetensors.numpy.save_file({"x": np.zeros(2)}, tmp_path / "private_x")
     safetensors.numpy.save_file({"x": np.zeros(2)}, tmp_path / "x")
     with watched(private_node(tmp_path)):
         load_file, handler = safetensors.numpy.load_file, logging.StreamHandler()
-    assert load_file is not safetensors.numpy.load_file
     assert {*load_file(tmp_path / "private_x")} == {"x"}
     with watched(private_node(tmp_path, who="node 'open'", reads_private=False)):
         assert {*load_file(tmp_path / "x")} == {"x"}
@@ -329,6 +330,40 @@ def test_what_a_node_keeps_of_the_watch_judges_whoever_runs_when_it_is_used(
         assert "/private_x" in str(caught.value)
         handler.emit(logging.makeLogRecord({"msg": TEXT}))
     assert capsys.readouterr().err == "shown\n"
+
+
+def test_a_function_is_judged_under_every_name_that_a_module_has_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(source: Path, mode: str = "r") -> str:
+        return f"{source.name} {mode}"
+
+    class Reader:
+        def __init__(self, source: Path) -> None:
+            self.source = source
+
+    library, importer = ModuleType("library"), ModuleType("importer")
+    library.read, library.Reader, importer.read_it = read, Reader, read  # type: ignore[attr-defined]
+    for module in (library, importer):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    calls = NativeCall("library", "read", 0, "source", (1, "mode")), NativeCall("library", "Reader", 0, "source")
+    monkeypatch.setattr(native, "CALLS", calls)
+    for _ in range(2):
+        with watched(private_node(tmp_path)):
+            for refused in (importer.read_it, library.read, library.Reader, Reader):
+                with refuses("private-data-set-by-path"):
+                    refused(source=tmp_path / "private_x")
+            with refuses("writes-itself"):
+                importer.read_it(tmp_path / "x", "r+")
+            assert importer.read_it(tmp_path / "x") == "x r"
+    assert importer.read_it(tmp_path / "private_x", "r+") == "private_x r+"
+    assert importer.read_it.__wrapped__ is read, "it is wrapped once"
+
+
+def test_a_private_file_is_not_opened_to_be_changed_either(tmp_path: Path) -> None:
+    (private := tmp_path / "private_x.json").write_text("x")
+    with watched(private_node(tmp_path, reads_private=False)), refuses("private-data-set-by-path"):
+        private.open("r+")
 
 
 def test_a_private_file_is_known_through_a_link(tmp_path: Path) -> None:

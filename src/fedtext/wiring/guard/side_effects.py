@@ -1,6 +1,7 @@
 """Side effects that a node may not have while it reads private data: files, connections, programs, logs, prints.
 
 - The audit hook (fedtext.wiring.guard.watch) refuses what Python opens, moves, connects to or starts, beforehand.
+- Functions that read in C++ or Rust are watched by name (fedtext.wiring.guard.native).
 - The operating system refuses all writes to files, from C++ and Rust too (fedtext.system.file_limit).
 - Names of files, threads and processes that a node leaves all the same are found when it ends
   (fedtext.wiring.guard.left_behind).
@@ -14,7 +15,6 @@ from __future__ import annotations
 import _socket
 import atexit
 import functools
-import importlib
 import logging
 import os
 import socket
@@ -33,24 +33,10 @@ from fedtext.system.open_files import drop_buffers, write_buffers
 from fedtext.system.ray_engine import is_handing_over
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.guard.left_behind import FolderSnapshot
+from fedtext.wiring.guard.native import import_libraries, judge_calls
 from fedtext.wiring.guard.streams import hidden_descriptors, hidden_prints
 from fedtext.wiring.guard.watch import SideEffectRefusedError, Watch, begin, current, end
 
-# What libraries read in their own C++ or Rust: module, function or class, position and name of the path.
-NATIVE_READERS = (
-    ("pyarrow.csv", "read_csv", 0, "input_file"),
-    ("pyarrow.csv", "open_csv", 0, "input_file"),
-    ("pyarrow.json", "read_json", 0, "input_file"),
-    ("pyarrow.dataset", "dataset", 0, "source"),
-    ("pyarrow.feather", "read_feather", 0, "source"),
-    ("pyarrow.feather", "read_table", 0, "source"),
-    ("pyarrow.parquet", "read_table", 0, "source"),
-    ("pyarrow.parquet", "ParquetFile", 0, "source"),
-    ("pyarrow.parquet", "ParquetDataset", 0, "path_or_paths"),
-    ("safetensors.numpy", "load_file", 0, "filename"),
-    ("safetensors.torch", "load_file", 0, "filename"),
-    ("torch", "load", 0, "f"),
-)
 WAKE_UP = b"\0"  # what an event loop of asyncio sends to itself
 SENDERS = ((socket.socket, ("sendall", "sendfile")), (ssl.SSLSocket, ("send", "sendall", "write")))
 LOG = logging.getLogger(__name__)
@@ -72,9 +58,7 @@ def watched(watch: Watch, surroundings: FolderSnapshot | None = None) -> Iterato
         if watch.reads_private:
             _prepare_libraries()
             stack.enter_context(_without_a_trace(watch, surroundings))
-        for module, name, position, keyword in NATIVE_READERS:
-            if (loaded := sys.modules.get(module)) is not None:
-                stack.enter_context(_path_checked(loaded, name, position, keyword))
+        judge_calls()
         begin(watch)
         try:
             yield
@@ -296,34 +280,9 @@ class _ExitHandlers:
 
 @functools.cache
 def _prepare_libraries() -> None:
-    """Import libraries before a node can: it would keep functions that are replaced, and tqdm's thread outlives it."""
-    for module in dict.fromkeys(module for module, *_ in NATIVE_READERS):
-        importlib.import_module(module)
+    """Import libraries before a node can, whose calls would not be judged; tqdm's thread would outlive the node."""
+    import_libraries()
     tqdm.monitor_interval = 0
-
-
-@contextmanager
-def _path_checked(module: Any, name: str, position: int, keyword: str) -> Iterator[None]:
-    """Check the current watch before each call of a function, or making of an object, that reads a path."""
-    found = getattr(module, name)
-    if not isinstance(found, type):
-        with replaced(module, name, _with_path_check(found, position, keyword)):
-            yield
-        return
-    with replaced(found, "__init__", _with_path_check(vars(found)["__init__"], position + 1, keyword)):  # after `self`
-        yield
-
-
-def _with_path_check(function: Callable[..., Any], position: int, keyword: str) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def judged(*args: Any, **kwargs: Any) -> Any:
-        if (watch := current()) is not None:
-            given = args[position] if len(args) > position else kwargs.get(keyword)
-            for path in given if isinstance(given, list | tuple) else [given]:
-                watch.opens(path, writes=False)
-        return function(*args, **kwargs)
-
-    return judged
 
 
 @contextmanager

@@ -102,7 +102,7 @@ class Watch:
         """Raise SideEffectRefusedError if the event is one that the node may not cause."""
         if event == "open":
             path, _, flags = arguments
-            self.opens(path, writes=bool((flags or 0) & WRITING))
+            self.opens(path, writes=bool((flags or 0) & WRITING), reads=not (flags or 0) & os.O_WRONLY)
         elif event in FOLDERS:
             if (path := _path(arguments[0])) is not None:
                 self._reads(path, "lists")
@@ -129,20 +129,19 @@ class Watch:
         """Note that a message was hidden."""
         self.hidden = True
 
-    def opens(self, path: Any, *, writes: bool) -> None:
+    def opens(self, path: Any, *, writes: bool, reads: bool = True) -> None:
         """Raise SideEffectRefusedError if the node may not open `path`; anything that is no path is ignored."""
         if (path := _path(path)) is None:
             return
-        if writes:
-            if self.reads_private and not self._may_write(path):
-                raise SideEffectRefusedError(
-                    f"{self.who} writes {self.shown(path)} itself while it reads private data: return what it makes as "
-                    "a data set",
-                    code="writes-itself",
-                    value=self.who,
-                )
-            return
-        self._reads(path, "opens")
+        if writes and self.reads_private and not self._may_write(path):
+            raise SideEffectRefusedError(
+                f"{self.who} writes {self.shown(path)} itself while it reads private data: return what it makes as "
+                "a data set",
+                code="writes-itself",
+                value=self.who,
+            )
+        if reads:
+            self._reads(path, "opens")
 
     def shown(self, path: str | Path) -> str:
         """Return a path for a message; only its folder if its name may be private text."""
