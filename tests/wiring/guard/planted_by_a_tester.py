@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.wiring.guard.planted import PRIVATE_CORPUS, Planted, Refused
+from tests.wiring.guard.planted import PRIVATE_CORPUS, Planted, Refused, _a_node_that
 
 
 def _a_node_of(function: str, before: str = "") -> str:
@@ -160,4 +160,23 @@ private_rows:
 """,
     ),
 }
-BY_A_TESTER = HELD | TAKEN
+
+# What a node that reads private data writes into memory that is a file.
+MAPPED = {
+    "a file that Arrow maps to write into it": Planted(
+        _a_node_that(
+            "pa.memory_map('there.bin', 'r+').write(text.encode())",
+            "import pyarrow as pa\nPath('there.bin').write_bytes(bytes(64))",
+        ),
+        Refused("writes-itself", "node 'leak'", "there.bin"),
+    ),
+    "a file that torch maps to write into it": Planted(
+        _a_node_that(
+            "mapped = torch.from_file('there.bin', shared=True, size=8, dtype=torch.uint8)\n"
+            "    mapped[:] = torch.frombuffer(bytearray(text.encode()[:8]), dtype=torch.uint8)",
+            "import torch\nPath('there.bin').write_bytes(bytes(64))",
+        ),
+        Refused("writes-itself", "node 'leak'", "there.bin"),
+    ),
+}
+BY_A_TESTER = HELD | TAKEN | MAPPED
