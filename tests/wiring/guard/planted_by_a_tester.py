@@ -179,4 +179,50 @@ MAPPED = {
         Refused("writes-itself", "node 'leak'", "there.bin"),
     ),
 }
-BY_A_TESTER = HELD | TAKEN | MAPPED
+# What a node leaves set in the process.
+LEFT = {
+    "private text in an environment variable": Planted(
+        _a_node_that("os.environ['BEST'] = text"), Refused("left-behind", "node 'leak'", "environment")
+    ),
+    "a signal's handler, and a timer": Planted(
+        _a_node_that(
+            "signal.signal(signal.SIGVTALRM, lambda *_: Path('copy.txt').write_text(text))\n"
+            "    signal.setitimer(signal.ITIMER_VIRTUAL, 30)",
+            "import signal",
+        ),
+        Refused("left-behind", "node 'leak'", "a timer", "SIGVTALRM"),
+    ),
+    "a function that makes log records": Planted(
+        _a_node_that(
+            "logging.setLogRecordFactory(lambda *given, **named: logging.LogRecord(*given[:4], text, (), None))"
+        ),
+        Refused("left-behind", "node 'leak'", "log records"),
+    ),
+    "a public object in memory that is handed on as it is": Planted(
+        """
+        def make(start: int) -> dict[str, Any]:
+            return {}
+
+
+        def leak(private_train: pd.DataFrame, notes: dict[str, Any]) -> pd.DataFrame:
+            notes |= first_text(private_train)
+            return private_train
+
+
+        def tell(rows: dict[str, Any], notes: dict[str, Any]) -> dict[str, Any]:
+            return notes
+
+
+        NODES = [
+            node(make, "params:toy.start", "notes", name="make"),
+            node(leak, ["private_train", "notes"], "private_rows", name="leak"),
+            node(length, "private_test", "rows", name="length", tags="held_out_evaluation"),
+            node(tell, ["rows", "notes"], "shown", name="tell", tags="report"),
+        ]
+        """,
+        None,
+        ROWS + "notes: {type: MemoryDataset, copy_mode: assign, metadata: {fedtext: {privacy: public}}}\n",
+        seen=False,
+    ),
+}
+BY_A_TESTER = HELD | TAKEN | MAPPED | LEFT

@@ -1,4 +1,4 @@
-"""Traces that a node which read private data leaves when it ends: new files and folders, threads, processes."""
+"""Traces that a node which read private data leaves when it ends: files, folders, threads, processes, handlers."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from fedtext.wiring.guard.new_names import (
     new_names,
     take_back,
 )
+from fedtext.wiring.guard.process_state import ProcessState
 from fedtext.wiring.guard.watch import Watch, fail_node
 
 LOG = logging.getLogger(__name__)
@@ -53,7 +54,12 @@ class FolderSnapshot:
             RunRefusedError: with what that was; it takes the place of the node's own error.
         """
         self._alone(watch)
-        names, threads, processes = self._names.names(), running.threads(), running.processes()
+        names, threads, processes, state = (
+            self._names.names(),
+            running.threads(),
+            running.processes(),
+            ProcessState.now(),
+        )
         private = self._names.private_files()
         self._log_processes(processes, watch)
         failed: BaseException | None = None
@@ -61,7 +67,7 @@ class FolderSnapshot:
             yield
         except BaseException as error:
             failed = error
-        faults = _left_running(threads, processes, watch)
+        faults = [*_left_running(threads, processes, state, watch), *dict.fromkeys(state.undo_private_text(watch))]
         wrote = refused.seen or is_write_refused(failed)
         new = list(new_names(names, self._names.names()))
         if left := [path for path in new if self._is_made_by_node(path, private, watch, wrote=wrote)]:
@@ -113,23 +119,25 @@ class FolderSnapshot:
 
 @contextmanager
 def nothing_left_running(watch: Watch) -> Iterator[None]:
-    """End the threads and processes that the block leaves running, and raise if there were any.
+    """End the threads, processes and handlers that the block leaves, and raise if there were any.
 
     Raises:
         RunRefusedError: with what that was, unless the block raised an error of its own.
     """
-    threads, processes = running.threads(), running.processes()
+    threads, processes, state = running.threads(), running.processes(), ProcessState.now()
     try:
         yield
     except BaseException:
-        _left_running(threads, processes, watch)
+        _left_running(threads, processes, state, watch)
         raise
-    if faults := _left_running(threads, processes, watch):
+    if faults := _left_running(threads, processes, state, watch):
         raise _refusal(watch, faults)
 
 
-def _left_running(threads: set[running.ThreadNumbers], processes: list[Process], watch: Watch) -> list[str]:
-    return [*_threads_left(threads, watch), *_processes_left(processes)]
+def _left_running(
+    threads: set[running.ThreadNumbers], processes: list[Process], state: ProcessState, watch: Watch
+) -> list[str]:
+    return [*state.undo_handlers(), *_threads_left(threads, watch), *_processes_left(processes)]
 
 
 def _refusal(watch: Watch, faults: Sequence[str]) -> RunRefusedError:
