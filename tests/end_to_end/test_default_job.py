@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fedtext.generation.cleaning import is_legible
-from fedtext.wiring.guard.output_checks import TELLING
+from fedtext.wiring.guard.private_strings import TELLING
 from tests.end_to_end.conftest import kedro, params
 
 ENOUGH = 0.4  # of the gap between the public model and as many private samples

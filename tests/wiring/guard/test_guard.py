@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -35,6 +36,7 @@ from fedtext.wiring.guard.catalog import is_logged, is_previewed, place
 from fedtext.wiring.guard.native import NativeCall
 from fedtext.wiring.guard.output_checks import count_outputs, evaluation_outputs
 from fedtext.wiring.guard.parameters import copies, holders, private_files, texts, undeclared
+from fedtext.wiring.guard.private_words import PrivateTextIndex
 from fedtext.wiring.guard.side_effects import watched
 from fedtext.wiring.guard.watch import Watch
 from fedtext.wiring.own_run import RunParameters
@@ -278,6 +280,81 @@ def test_a_rare_label_that_is_a_plain_word_leaves() -> None:
 )
 def test_pieces_of_held_out_text_do_not(value: Any, code: str) -> None:
     assert shown(value) == [code]
+
+
+PAIRS = pd.DataFrame({"prompt": [TEXT], "chosen": ["yes"], "rejected": ["no"], "client_id": ["anna-77"]}, dtype=object)
+HOLDERS = {
+    "pairs": PAIRS,
+    "a column of its own": PAIRS.rename(columns={"prompt": "sentence"}),
+    "a column of categories": PAIRS.astype({"prompt": "category"}),
+    "a column's name": pd.DataFrame({TEXT: [1]}),
+    "an index": pd.DataFrame({"n": [1]}, index=[TEXT]),
+    "a series": pd.Series([TEXT]),
+    "an array": np.array([[TEXT]], dtype=object),
+    "a list": [TEXT],
+    "the keys of a dict": {TEXT: 1},
+    "the values of a dict": {"a": ({TEXT},)},
+    "a model": conf_base(Task, labels=[TEXT, "tea"]),
+}
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_a_text_is_known_whatever_holds_it(holder: str) -> None:
+    for value in (TEXT, TEXT.upper(), f"So: {TEXT[5:45]}"):
+        faults = list(evaluation_outputs({"pairs.private_test": HOLDERS[holder]}, {"shown": {"worst": value}}))
+        assert [fault.code for fault in faults] == ["shows-held-out-text"]
+
+
+WORDS = TEXT.split()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        WORDS,
+        WORDS[2:10],
+        [f" {word}" for word in WORDS],
+        [f"Ġ{word[:2]}" + word[2:] for word in WORDS],
+        dict.fromkeys(word.strip(",") for word in TEXT.split()[:8]),
+        [{"token": word, "loss": 0.5} for word in WORDS],
+        [(word, 0.5) for word in WORDS],
+        go.Figure(go.Bar(x=WORDS, y=[0.5] * len(WORDS))),
+        go.Figure(go.Bar(y=[0.5], x=[0]), layout={"xaxis": {"ticktext": WORDS}}),
+        go.Figure(layout={"title": TEXT.replace(" ", "<br>")}),
+    ],
+)
+def test_a_text_that_was_cut_into_words_is_a_quotation(value: Any) -> None:
+    assert "shows-held-out-text" in [one.code for one in evaluation_outputs({"private_test": [TEXT]}, {"shown": value})]
+
+
+@pytest.mark.parametrize(("clients", "leaves"), [(19, False), (20, True)])
+def test_a_short_category_of_many_clients_is_no_text(clients: int, leaves: bool) -> None:
+    ids = [f"user-{one % clients:04d}" for one in range(40)]
+    table = pd.DataFrame({"prompt": TEXT, "topic": "of tea & cups", "client_id": ids})
+    assert (list(evaluation_outputs({"private_test": table}, {"shown": ["of tea & cups"]})) == []) == leaves
+    assert list(evaluation_outputs({"private_test": table}, {"shown": [TEXT]})) != [], "a text stays one"
+
+
+def test_names_of_fields_are_no_texts() -> None:
+    counts = {"next_token_accuracy": np.ones(3), "kind": "weighted", "by_client": {"accuracy.synthetic": 1}}
+    shown_too = {"next_token_accuracy": 0.5, "accuracy.synthetic": 1, "kind": "weighted"}
+    assert list(evaluation_outputs({"private_counts": counts}, {"shown": shown_too})) == []
+
+
+def test_many_texts_and_a_figure_of_many_strings_are_compared_in_seconds() -> None:
+    """Their product is a thousand million."""
+    texts = pd.DataFrame({"text": [f"what client {one} wrote of its own days and nights" for one in range(100_000)]})
+    figure = go.Figure(go.Scatter(x=[1], y=[1], text=[f"point {one} of ten thousand of them" for one in range(10_000)]))
+    begun = time.process_time()
+    assert list(evaluation_outputs({"private_test": texts}, {"shown": figure})) == []
+    assert time.process_time() - begun < 20
+
+
+@pytest.mark.parametrize("held", [*HOLDERS.values()], ids=[*HOLDERS])
+def test_a_name_made_of_private_text_is_known_whatever_holds_it(held: Any) -> None:
+    is_private = PrivateTextIndex([held])
+    assert is_private(f"{TEXT[:30]}.txt")
+    assert not is_private("report.txt")
 
 
 def test_a_count_is_whole_numbers_and_a_word() -> None:

@@ -6,7 +6,6 @@ Every fault has the end of a sentence that begins with the node, and names the d
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -15,11 +14,11 @@ from pydantic import BaseModel
 
 from fedtext.privacy.disclosure_control import MIN_UNITS
 from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.guard.private_strings import private_strings
+from fedtext.wiring.guard.quotations import comparable, joined, quotes, strings
 
 WORD = re.compile(r"[\w.-]{1,64}")
 PHRASE = re.compile(r"[\w .,:;()=%+/'<>&-]{0,200}")
-PIECE = 24  # characters in a row that no figure's wording has in common with a text by chance
-TELLING = 8  # characters of an id or a label
 
 
 def release_outputs(outputs: Mapping[str, Any]) -> Iterator[RunRefusedError]:
@@ -62,18 +61,19 @@ def evaluation_outputs(
 ) -> Iterator[RunRefusedError]:
     """Yield what is wrong with the outputs of a held-out evaluation: no part of its private inputs may leave.
 
-    A string of an output may not be one of the inputs' texts, share a piece with one (36 characters in a row hold a
-    whole one), name one of their clients, or be a label that few clients have. Numbers, figures and wording of our own
-    may leave. Labels of many clients identify none of them, even if a client has such a label as its name.
+    A string of an output may not be one of the inputs' texts, share 30 letters in a row with one, name one of their
+    clients, or be a label that few clients have. Nor may the short strings of a list be a text together. Capitals,
+    spaces and punctuation do not count. Numbers, figures and wording of our own may leave. Labels of many clients
+    identify none of them, even if a client has such a label as its name.
 
     Args:
         inputs: The private inputs by data set.
         outputs: The outputs by data set.
         declared: Public labels, which may always leave.
     """
-    texts, ids, rare, common = _private_strings(inputs.values())
-    hidden, harmless = rare - set(declared), common.union(declared)
-    joined = "\0".join(texts)
+    private = private_strings(inputs.values())
+    hidden, harmless = private.rare - set(declared), private.common.union(declared)
+    texts = {comparable(one) for one in private.texts}
     for name, value in outputs.items():
         figure = type(value).__module__.startswith("plotly.")
         plain = value.to_plotly_json() if figure else value
@@ -83,13 +83,13 @@ def evaluation_outputs(
                 code="shows-no-numbers",
             )
             continue
-        said = [one for one in _strings(plain) if one not in harmless]
-        if any(one in texts or _shares(one, joined) for one in said):
+        said = [one for one in strings(plain) if one not in harmless]
+        if quotes([*said, *(joined(plain) - harmless)], texts):
             yield RunRefusedError(
                 f"shows held-out text in '{name}': return numbers and figures drawn from numbers",
                 code="shows-held-out-text",
             )
-        elif any(one in each for each in said for one in ids):
+        elif any(one in each for each in said for one in private.ids):
             yield RunRefusedError(
                 f"shows the id of a held-out client in '{name}': return aggregates over clients", code="shows-client-id"
             )
@@ -121,46 +121,3 @@ def _no_number(value: Any, *, arrays: bool, phrases: bool = False, known: Collec
         inner = (_no_number(one, arrays=arrays, phrases=phrases, known=known) for one in value)
         return next((what for what in inner if what is not None), None)
     return f"a {type(value).__name__}"
-
-
-def _private_strings(values: Collection[Any]) -> tuple[set[str], set[str], set[str], set[str]]:
-    """Return texts, client ids, labels of few clients and labels of many in the tables among `values`.
-
-    Plain words identify nobody and are left out.
-    """
-    pandas = sys.modules.get("pandas")
-    tables = [value for value in values if pandas and isinstance(value, pandas.DataFrame)]
-
-    def column(name: str) -> set[str]:
-        return {one for table in tables if name in table for one in table[name] if isinstance(one, str) and one}
-
-    def telling(found: set[str]) -> set[str]:
-        return {one for one in found if len(one) >= TELLING and not one.isalpha()}
-
-    rare = {label for table in tables if {"label", "client_id"} <= {*table} for label in _labels_of_few_clients(table)}
-    return column("text"), telling(column("client_id")), telling(rare), column("label") - rare
-
-
-def _labels_of_few_clients(table: Any) -> Iterator[str]:
-    """Yield the labels that fewer clients have than an aggregate must cover."""
-    clients = table.groupby("label")["client_id"].nunique()
-    yield from (label for label in clients.index[clients < MIN_UNITS] if isinstance(label, str))
-
-
-def _shares(said: str, joined: str) -> bool:
-    return any(said[at : at + PIECE] in joined for at in range(0, len(said) - PIECE + 1, PIECE // 2))
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _strings(key)
-            if key != "bdata":  # plotly's numbers
-                yield from _strings(inner)
-    elif isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.dtype.kind in "OUS"):
-        for inner in value:
-            yield from _strings(inner)
-    elif hasattr(value, "to_plotly_json"):
-        yield from _strings(value.to_plotly_json())

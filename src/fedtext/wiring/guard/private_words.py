@@ -1,28 +1,28 @@
-"""A test of whether a name may be made of private text in a node's tables: messages do not repeat such a name."""
+"""A test of whether a name may be made of private text in a node's inputs: messages do not repeat such a name."""
 
 from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Collection, Iterator
 from typing import Any
 from urllib.parse import unquote
 
+from fedtext.wiring.guard.private_strings import strings
+
 PIECE = 8  # characters that a name does not share with a text by chance
-COLUMNS = ("client_id", "label", "text")
+COLUMNS = ("client_id", "label", "text")  # of others, shorter strings are categories
 
 
 class PrivateTextIndex:
-    """Tests names against the tables among `values`; it is built at the first name."""
+    """Tests names against the strings in `values`, private inputs; it is built at the first name."""
 
     def __init__(self, values: Collection[Any]) -> None:
-        pandas = sys.modules.get("pandas")
-        self._tables = [value for value in values if pandas is not None and isinstance(value, pandas.DataFrame)]
+        self._inputs = values
         self._words: frozenset[str] | None = None
 
     def __call__(self, name: str) -> bool:
-        """Return whether `name`, or a part of it, is a value of a table, or shares a piece with one."""
+        """Return whether `name`, or a part of it, is a string of an input, or shares a piece with one."""
         if self._words is None:
             self._words = frozenset(self._values())
         name = unquote(name)
@@ -34,7 +34,5 @@ class PrivateTextIndex:
         )
 
     def _values(self) -> Iterator[str]:
-        for table in self._tables:
-            for column in COLUMNS:
-                if column in table:
-                    yield from (value for value in table[column] if isinstance(value, str) and value)
+        for value in self._inputs:
+            yield from (one for column, one in strings(value) if column in COLUMNS or len(one) >= PIECE)

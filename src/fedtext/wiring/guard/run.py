@@ -132,7 +132,7 @@ class Guard:
             data_root=self._data_root,
             private_files=frozenset(self._files.values()),
             temporary=self._temporary,
-            may_be_private=PrivateTextIndex(inputs.values()),
+            may_be_private=PrivateTextIndex([value for name, value in inputs.items() if name in private]),
         )
 
     def _faults(
