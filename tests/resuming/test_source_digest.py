@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fedtext.resuming.source_digest import SourceTree, statements
+from fedtext.resuming.source_digest import LARGEST, SourceTree, statements
 from tests.refusals import refuses
 
 MANY = '''"""Nodes."""
@@ -86,6 +86,39 @@ def test_a_package_counts_with_its_templates(package: Path, asked: str, same: bo
     before = SourceTree("lib_under_test").digest([f"lib_under_test.{asked}"])
     (package / "sub" / "page.html.j2").write_text("<b>{{ text }}</b>")
     assert (SourceTree("lib_under_test").digest([f"lib_under_test.{asked}"]) == before) is same
+
+
+@pytest.mark.parametrize(
+    ("file", "asked", "same"),
+    [
+        ("sub/prompt.txt", "sub.b", False),
+        ("sub/prompt.txt", "d", True),
+        ("sub/prompts/first/words.yml", "sub.b", False),
+        ("table.csv", "d", False),
+        ("sub/README.md", "sub.b", True),
+        ("sub/py.typed", "sub.b", True),
+        ("sub/__pycache__/b.pyc", "sub.b", True),
+        ("sub/.notes", "sub.b", True),
+        ("sub/model/tokenizer.json", "sub.b", True),
+    ],
+)
+def test_a_module_counts_with_the_files_of_data_in_its_folder(package: Path, file: str, asked: str, same: bool) -> None:
+    (package / "sub/model").mkdir()
+    (package / "sub/model/model.safetensors").touch()
+    before = SourceTree("lib_under_test").digest([f"lib_under_test.{asked}"])
+    for text in ("one", "two"):
+        (package / file).parent.mkdir(parents=True, exist_ok=True)
+        (package / file).write_text(text)
+        after = SourceTree("lib_under_test").digest([f"lib_under_test.{asked}"])
+        assert (after == before) is same
+        before = after
+
+
+def test_a_file_of_data_beside_modules_is_read_up_to_a_mebibyte(package: Path) -> None:
+    (package / "words.txt").write_bytes(b"x" * (LARGEST + 1))
+    before = SourceTree("lib_under_test").digest(["lib_under_test.d"])
+    (package / "words.txt").write_bytes(b"y" * (LARGEST + 1))
+    assert SourceTree("lib_under_test").digest(["lib_under_test.d"]) == before
 
 
 def modules(name: str) -> set[str]:

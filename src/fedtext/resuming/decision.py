@@ -15,8 +15,7 @@ survive). `reads_installed_packages` adds every installed distribution to what t
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +27,7 @@ from kedro.pipeline.node import Node
 
 from fedtext.params.reading import watched
 from fedtext.privacy.tags import Tag
-from fedtext.resuming import fingerprint
+from fedtext.resuming import fingerprint, node_function
 from fedtext.resuming.fingerprint import FileDigests, canonical, text_digest
 from fedtext.resuming.made_with import MadeWith
 from fedtext.resuming.records import NodeRecord, Store
@@ -135,7 +134,8 @@ class Resumption:
 
         Of parameters the fields in `read` count, or all if it is None.
         """
-        parts = {"wiring": text_digest(function_name(node), canonical([node._inputs, node._outputs, _bound(node)]))}
+        bound = node_function.bound(node.func)
+        parts = {"wiring": text_digest(function_name(node), canonical([node._inputs, node._outputs, bound]))}
         parts["code"] = self._code_digest(node)
         parts["libraries"] = fingerprint.library_digest("fedtext")
         if Tag.READS_PACKAGES in node.tags:
@@ -295,32 +295,20 @@ class Resumption:
             modules += [value for value in settings(self._dataset(name)).values() if "." in value]
         trees = [source_tree(package) for package in sorted({self._package, "fedtext"})]
         here = any(modules[0] in tree for tree in trees)
-        outside = None if here else inspect.getsourcefile(_function(node))
-        return text_digest(*(t.digest(modules) for t in trees), self._digests.of(Path(outside)) if outside else "")
+        outside = [None if here else node_function.source_file(node_function.innermost(node.func))]
+        for function in node_function.others(node.func):
+            modules.append(name := node_function.written_name(function))
+            if not any(name in tree for tree in trees) and (file := node_function.source_file(function)) is not None:
+                outside.append(file)
+        return text_digest(
+            *(tree.digest(modules) for tree in trees), *(self._digests.of(file) if file else "" for file in outside)
+        )
 
 
 def _is_parameter(name: str) -> bool:
     return name == "parameters" or name.startswith("params:")
 
 
-def _function(node: Node) -> Callable[..., Any]:
-    function = node.func
-    while isinstance(function, functools.partial):
-        function = function.func
-    unwrapped: Callable[..., Any] = inspect.unwrap(function)
-    return unwrapped
-
-
 def function_name(node: Node) -> str:
     """Return the dotted name of the function behind a node, without decorators and fixed arguments."""
-    function = _function(node)
-    return f"{function.__module__}.{function.__qualname__}"
-
-
-def _bound(node: Node) -> list[str]:
-    """Return a node's fixed arguments: those of a `functools.partial`, and the settings in a closure."""
-    function = node.func
-    if isinstance(function, functools.partial):
-        return [repr(function.args), repr(function.keywords)]
-    held = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-    return [repr(value) for value in held if isinstance(value, str | int | float | tuple)]
+    return node_function.dotted_name(node_function.innermost(node.func))

@@ -1,10 +1,10 @@
 """Code versions of single functions: a node depends on its function, on what that names, and on all that these import.
 
 In the module of a function, code that the function does not reach is left out: a node that draws a figure makes no
-other node of its file depend on figures. An imported module counts whole, with all that it imports, and a package with
-the templates beside its `__init__.py`. Comments, docstrings and layout do not count. Imports are read from the source,
-anywhere in a file, so modules must be imported by name (no `importlib` with a computed name), or be named as a string
-in a catalog entry.
+other node of its file depend on figures. An imported module counts whole, with all that it imports. So do the files of
+data in the folders of all these modules: templates, prompts, lists. Comments, docstrings and layout do not count.
+Imports are read from the source, anywhere in a file, so modules must be imported by name (no `importlib` with a
+computed name), or be named as a string in a catalog entry.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from fedtext.resuming.fingerprint import text_digest
 from fedtext.system.errors import InputError
 
 SIMPLE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
-TEMPLATES = "*.j2"
+NO_DATA = (".py", ".pyc", ".pyi", ".so", ".pyd", ".typed")
+ABOUT = ("README", "LICENSE")
+WEIGHTS = (".safetensors", ".bin", ".pt", ".onnx", ".gguf")  # a folder that holds one is a model
+LARGEST = 2**20  # bytes: a larger file is what a catalog entry names
 DOCUMENTED = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -56,6 +59,7 @@ class SourceTree:
         root = Path(next(iter(spec.submodule_search_locations)))
         self._files = {_module_name(package, path.relative_to(root)): path for path in sorted(root.rglob("*.py"))}
         self._answers: dict[frozenset[str], str] = {}
+        self._data: dict[Path, list[Path]] = {}
 
     def __contains__(self, name: str) -> bool:
         """Return whether the named function, class or module exists here."""
@@ -68,7 +72,7 @@ class SourceTree:
             found = self._reached(key)
             self._answers[key] = text_digest(
                 *(f"{module}\x1e{_code(self._statements(module), found[module])}" for module in sorted(found)),
-                *(f"{path.name}\x1e{path.read_text('utf-8')}" for path in self._templates(found)),
+                *(f"{name}\x1e{text}" for name, text in self._texts_of_data(found)),
             )
         return self._answers[key]
 
@@ -76,10 +80,13 @@ class SourceTree:
         """Return the modules that hold the names, those they import, directly or not, and the packages around them."""
         return set(self._reached(names))
 
-    def _templates(self, modules: Iterable[str]) -> list[Path]:
-        """Return the templates of the packages among `modules`."""
-        files = [self._files[module] for module in sorted(modules)]
-        return [path for file in files if file.name == "__init__.py" for path in sorted(file.parent.glob(TEMPLATES))]
+    def _texts_of_data(self, modules: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Yield names and texts of the files of data in the modules' folders."""
+        for folder in dict.fromkeys(self._files[module].parent for module in sorted(modules)):
+            if folder not in self._data:
+                self._data[folder] = sorted(_data_files(folder))
+            for path in self._data[folder]:
+                yield path.relative_to(folder).as_posix(), path.read_bytes().decode("utf-8", "backslashreplace")
 
     def _reached(self, names: Iterable[str]) -> dict[str, set[Statement]]:
         """Return the statements of each module that count."""
@@ -105,6 +112,19 @@ class SourceTree:
 
     def _statements(self, module: str) -> tuple[Statement, ...]:
         return statements(self._files[module], module)
+
+
+def _data_files(folder: Path) -> Iterator[Path]:
+    """Yield the files of data in a folder of modules, and in those of its folders that hold no modules."""
+    inside = [path for path in folder.iterdir() if not path.name.startswith((".", "__"))]
+    if any(path.suffix in WEIGHTS for path in inside):
+        return
+    for path in inside:
+        if path.is_dir():
+            if not any(path.rglob("*.py")):
+                yield from _data_files(path)
+        elif path.suffix not in NO_DATA and not path.name.startswith(ABOUT) and path.stat().st_size <= LARGEST:
+            yield path
 
 
 @cache
