@@ -48,7 +48,7 @@ def private_strings(values: Collection[Any]) -> PrivateStrings:
                 ids.add(one)
             elif column == "text" or (one not in labels and one not in common and _is_text(one)):
                 texts.add(one)
-    return PrivateStrings(texts, *({one for one in found if _is_telling(one)} for found in (ids, rare)), common)
+    return PrivateStrings(texts, set(filter(_is_telling, ids)), set(filter(_is_telling, rare)), common)
 
 
 def strings(value: Any, column: str = "") -> Iterator[tuple[str, str]]:
