@@ -84,13 +84,8 @@ def strings(value: Any, column: str = "") -> Iterator[tuple[str, str]]:
         yield from strings(convert(), column)
 
 
-def is_name(one: str) -> bool:
-    """Return whether a string is one word, as names of fields and of categories are."""
-    return NAME.fullmatch(one) is not None
-
-
 def _is_text(one: str) -> bool:
-    return len(one) >= TELLING and not is_name(one)
+    return len(one) >= TELLING and NAME.fullmatch(one) is None
 
 
 def _is_telling(one: str) -> bool:
