@@ -26,7 +26,9 @@ def catalog(tmp_path: Path) -> DataCatalog:
 
 
 def test_texts_that_the_run_made_have_their_place(catalog: DataCatalog, tmp_path: Path) -> None:
-    said = list(outcome(job("pe_cost", "pe_synthetic", "pe_for_reading"), catalog, 1.0))
+    counted = "private_counts_synthetic"  # the evaluation's, of no algorithm
+    said = list(outcome(job("pe_cost", "pe_synthetic", "pe_for_reading", counted), catalog, 1.0))
+    assert sum(line.startswith("texts") for line in said) == 1
     assert f"texts           {tmp_path / 'pe_synthetic.csv'}" in said
     assert f"to read first   {tmp_path / 'pe_for_reading.csv'}" in said
 

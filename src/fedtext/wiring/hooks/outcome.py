@@ -20,7 +20,7 @@ from fedtext.resuming.records import STORE
 from fedtext.system.duration import duration
 from fedtext.wiring.account import active_allowance
 from fedtext.wiring.algorithm import Outputs
-from fedtext.wiring.config import active_data_root
+from fedtext.wiring.config import active_data_root, is_private_name
 from fedtext.wiring.console import LOG_FILE
 
 WIDTH, LABELS = 100, 16
@@ -49,7 +49,7 @@ class OutcomeHook:
 def outcome(pipeline: Pipeline, catalog: DataCatalog, seconds: float) -> Iterator[str]:
     """Yield the lines of the outcome."""
     made = pipeline.all_outputs()
-    ends = [(name, end) for name in sorted(made) for end in MADE if name.endswith(end)]
+    ends = [(name, end) for name in sorted(made) for end in MADE if name.endswith(end) and not is_private_name(name)]
     for ours in map(Outputs, dict.fromkeys(name.removesuffix(end) for name, end in ends)):
         if ours.scorecard in made:
             yield ""
