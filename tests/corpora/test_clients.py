@@ -248,6 +248,10 @@ def test_ids_are_read_one_a_line(tmp_path: Path) -> None:
     assert listed_ids(listed(tmp_path, "b\n 007 \n\nzo\u00eb\n")) == ["b", "007", "zo\u00eb"]
 
 
+def test_lines_of_a_list_may_end_as_on_any_system(tmp_path: Path) -> None:
+    assert listed_ids(listed(tmp_path, "b\rc\r\nd\n")) == ["b", "c", "d"]
+
+
 def test_a_list_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     assert listed_ids(listed(tmp_path, "\ufeffb\nc\n")) == ["b", "c"]
 

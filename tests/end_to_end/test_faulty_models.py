@@ -26,17 +26,6 @@ def without_bos_and_eos(target: Path) -> Path:
     return target
 
 
-def test_an_on_device_model_without_a_first_token_is_refused_before_anything_is_read(
-    cli: Callable[..., Said], tmp_path: Path
-) -> None:
-    model, root = without_bos_and_eos(tmp_path / "model"), tmp_path / "data"
-    said = cli("run", "--env", "tiny", "--params", params(data_root=root, models__on_device=model))
-    assert said.code == 1
-    assert f"on_device: language model '{model}': its tokenizer has neither a bos_token nor an eos_token" in said.text
-    assert "Traceback" not in said.text
-    assert not [path for path in root.rglob("*") if path.is_file()]
-
-
 def with_a_nan(target: Path) -> Path:
     shutil.copytree(bundled("on_device"), target)
     weights = load_file(target / "model.safetensors")
@@ -45,13 +34,24 @@ def with_a_nan(target: Path) -> Path:
     return target
 
 
-def test_a_weight_that_is_nan_is_found_before_a_release_though_the_model_is_used_behind_it(
-    cli: Callable[..., Said], tmp_path: Path
+@pytest.mark.parametrize(
+    ("make", "fault"),
+    [
+        (
+            without_bos_and_eos,
+            "on_device: language model '{model}': its tokenizer has neither a bos_token nor an eos_token",
+        ),
+        (with_a_nan, "language model '{model}' has weights that are NaN or infinite, model.norm.weight first"),
+    ],
+)
+def test_an_on_device_model_is_refused_before_anything_is_read_though_it_is_used_behind_a_release(
+    cli: Callable[..., Said], tmp_path: Path, make: Callable[[Path], Path], fault: str
 ) -> None:
-    model, root = with_a_nan(tmp_path / "model"), tmp_path / "data"
+    model, root = make(tmp_path / "model"), tmp_path / "data"
     said = cli("run", "--env", "tiny", "--params", params(data_root=root, models__on_device=model))
     assert said.code == 1
-    assert f"language model '{model}' has weights that are NaN or infinite, model.norm.weight first" in said.text
+    assert fault.format(model=model) in said.text
+    assert "Traceback" not in said.text
     assert not [path for path in root.rglob("*") if path.is_file()]
 
 

@@ -161,7 +161,7 @@ def listed_ids(path: str, mode: ClientIds = None) -> list[str]:
         ValueError: It is empty, or holds an id twice, or two that look alike.
     """
     file = existing_list(path)
-    ids = [line.strip() for line in text_lines(file) if line.strip()]
+    ids = [line.strip() for line in "".join(text_lines(file)).splitlines() if line.strip()]
     if ids and any(is_heading(cell) for cell in re.split("[,;\t]", ids[0])):
         raise InputError(
             f"privacy.enrolment {path} begins with the name of a column, which would be somebody enrolled: give one "

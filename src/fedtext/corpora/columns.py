@@ -157,9 +157,8 @@ def column_names(path: Path) -> list[str]:
         with (gzip.open if packed else open)(path, "rt", encoding="utf-8-sig", newline="") as lines:
             if packed or path.suffix.lower() == ".jsonl":
                 first = json.loads(next(line for line in lines if line.strip()))
-                return (
-                    [*with_inner(first)] if isinstance(first, dict) else []
-                )  # a whole table in one list is refused when read
+                # A whole table in one list is refused when it is read.
+                return [*with_inner(first)] if isinstance(first, dict) else []
             return next(csv.reader(lines))
     except (OSError, ValueError, StopIteration, TypeError, IndexError, RecursionError, pyarrow.ArrowException):
         return []

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedtext.models.source import unreadable, weight_files
-from fedtext.system.errors import FedtextError, InputError
+from fedtext.system.errors import InputError
 from fedtext.system.progress import without_library_bars, without_library_warnings
 
 if TYPE_CHECKING:
@@ -66,8 +66,6 @@ def check_tensors(directory: Path, model_class: str, source: str, kind: str, shi
                 output_loading_info=True,
             )
         check_complete(loading)
-    except FedtextError as error:
-        raise unreadable(source, kind, shipped, error) from error
     except Exception as error:  # the library raises a RuntimeError for shapes, and KeyErrors for configurations
         raise unreadable(source, kind, shipped, error) from error
 

@@ -120,8 +120,7 @@ class NodeBudgetGuard:
             )
         self._ledger = ledger
         with self.account.while_recording():
-            if not self.account.public:
-                self.account.history.validate_people_known()
+            self.account.history.validate_people_known()
             if not self._made(release, draw):
                 self.account._check(ledger, [release])
 
@@ -159,8 +158,7 @@ class NodeBudgetGuard:
     def unaccounted(self, name: str, reason: str, ledger: Ledger) -> None:
         """Record a read without a mechanism; raise TotalExceeded on a private corpus with a finite budget."""
         with self.account.while_recording():
-            if not self.account.public:
-                self.account.history.validate_people_known()
+            self.account.history.validate_people_known()
             entry = self._entry(ledger, None, 0, name).model_copy(update={"reason": reason})
 
             def judge() -> None:

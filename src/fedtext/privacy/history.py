@@ -125,7 +125,7 @@ class History:
         """Raise RunRefusedError if earlier releases of the people in this data root may not be found.
 
         They are found by the text that a run has read there. It is another one's in a copy of a data root, and may be
-        where the records of runs were removed.
+        where the records of runs were removed. Those of a public corpus are not looked for.
         """
         root = self._roots[0]
         if self._registry is None:
