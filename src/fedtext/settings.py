@@ -10,8 +10,10 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
 
 from fedtext.system.interrupts import tell_interrupts_in_one_line
+from fedtext.system.waiting import wait_briefly
 
 tell_interrupts_in_one_line()
+wait_briefly()
 
 from fedtext.wiring.config import ProjectConfigLoader  # noqa: E402 - these take a second, in which Ctrl-C may come
 from fedtext.wiring.hooks import HOOKS as PROJECT_HOOKS  # noqa: E402
