@@ -37,7 +37,8 @@ def everything_adds_up(snapshot: Path) -> None:
 def test_who_is_on_the_list_stays_out_of_every_later_snapshot(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
     before = build(raw, tmp_path, words)
     (raw / "takedown.txt").write_text(
-        "# asked on 1 July\nid: 2024-05-09.ca.100\nspeaker: us/K000001\nspeaker: uk/Tom Hall\n"
+        "# asked on 1 July\nid: 2024-05-09.ca.100\nspeaker: us/K000001\nspeaker: uk/Tom \u200bHALL\n",
+        "utf-8",
     )
     with refuses("snapshot-of-other-pages"):
         build(raw, tmp_path, words)

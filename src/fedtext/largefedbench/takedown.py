@@ -9,7 +9,6 @@ is not shown.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -19,6 +18,7 @@ from fedtext.largefedbench.clients import Client, Text, split_key, unit_of
 from fedtext.largefedbench.counts import SourceCounts, name_words
 from fedtext.largefedbench.turns import Turn, n_words
 from fedtext.system.errors import InputError
+from fedtext.system.missing import as_read
 
 RULE = "taken_down"
 LONGEST_SHOWN = 80  # characters of a line that a refusal shows
@@ -72,10 +72,7 @@ class Takedown:
                 yield client
 
 
-@lru_cache(maxsize=65_536)  # a chamber's members speak thousands of times
-def _plain(name: str) -> str:
-    """Return a name as it is compared: in one case, single-spaced, of one form of each sign."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+_plain = lru_cache(maxsize=65_536)(as_read)  # a chamber's members speak thousands of times
 
 
 def speaker_key(one: Turn | Client) -> str:
