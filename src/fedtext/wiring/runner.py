@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
@@ -21,11 +21,7 @@ from kedro.runner import SequentialRunner
 from kedro.runner.task import Task
 from pluggy import PluginManager
 
-from fedtext.privacy.budget_guard import current, guarding
-from fedtext.privacy.data_set_budget import DataSetBudget, NodeBudgetGuard
-from fedtext.privacy.history import History
-from fedtext.privacy.ledger import Ledger, Release
-from fedtext.privacy.signal_to_noise import drowns, signal_line
+from fedtext.privacy.budget_guard import guarding
 from fedtext.privacy.tags import Tag
 from fedtext.resuming.decision import Resumption
 from fedtext.resuming.records import DataRootBusyError, Store
@@ -36,19 +32,15 @@ from fedtext.system.finished_pieces import keeping_pieces
 from fedtext.system.folders import make_own_folder, own_temporary_folder
 from fedtext.system.interrupts import INTERRUPTED
 from fedtext.system.refusal import RunRefusedError, refusal_of
-from fedtext.wiring.account import active_allowance, active_registry
-from fedtext.wiring.conf_files import value_at
-from fedtext.wiring.config import active_data_root, active_loader, active_parameters, is_private_name
+from fedtext.wiring.config import active_data_root, active_parameters, is_private_name
 from fedtext.wiring.console import echo, logged_to_file
 from fedtext.wiring.engine import declared_engine
 from fedtext.wiring.guard import Guard
 from fedtext.wiring.guard.catalog import dataset_classes, entry, place
-from fedtext.wiring.guard.watch import suspended
-from fedtext.wiring.made_with import facts_in, report_facts
-from fedtext.wiring.planning import COUNTED, line_of_run
+from fedtext.wiring.made_with import check_same_parameters, give_facts
+from fedtext.wiring.run_budget import RunBudget, releases_of_node
 from fedtext.wiring.stages import Clock, in_order, stages
 from fedtext.wiring.trial import check_servers, leads_to_servers
-from fedtext.wiring.unit_identity import RECORDS, unit_rules, units_known_by
 
 LOG = logging.getLogger(__name__)
 
@@ -91,155 +83,146 @@ class ResumableRunner(SequentialRunner):
         hook_manager: PluginManager | None = None,
         run_id: str | None = None,
     ) -> None:
+        def execute(node: Node) -> None:
+            Task(node, catalog, self._is_async, hook_manager, run_id).execute()
+
+        data_root = Path(self._data_root) if self._data_root else active_data_root()
         try:
-            self._run_what_is_left(pipeline, catalog, hook_manager, run_id)
+            with _locked(data_root) as store, ExitStack() as entered:
+                _WhatIsLeft(pipeline, cast(DataCatalog, catalog), data_root, store, entered, execute).run()
         except KeyboardInterrupt:
             raise RunInterruptedError(INTERRUPTED, code="interrupted") from None
 
-    def _run_what_is_left(
+
+class _WhatIsLeft:
+    """The nodes of a pipeline that are not up to date in a data root, which is locked meanwhile.
+
+    Args:
+        pipeline: All nodes.
+        catalog: Their data sets.
+        data_root: Where the private data sets are.
+        store: The data root's records of nodes.
+        entered: Ends the log, the temporary folder and the engine with the run.
+        execute: Runs one node as Kedro does, with its hooks.
+    """
+
+    def __init__(
         self,
         pipeline: Pipeline,
-        catalog: CatalogProtocol[Any, Any],
-        hook_manager: PluginManager | None,
-        run_id: str | None,
+        catalog: DataCatalog,
+        data_root: Path,
+        store: Store,
+        entered: ExitStack,
+        execute: Callable[[Node], None],
     ) -> None:
-        def execute(node: Node) -> None:
-            for maker in resumption.unsaved_inputs(node):
-                execute(maker)
-            computing = computing_on(engine())
-            resumption.begin(node)
-            private = any(map(is_private_name, (*node.inputs, *node.outputs)))
-            began = time.perf_counter()
-            recipe = resumption.recipe_digest(node)
-            pieces = None if recipe is None or private else store.pieces_of(node.name, recipe)
-            gate = account.guard_of(node.name, releases=Tag.RELEASE in node.tags)
-            guarded = guard.around(node)
-            with ExitStack() as around:
-                watched = around.enter_context(resumption.watching(guarded))
-                for one in (computing, keeping_pieces(pieces), guarding(gate), _private_umask(node), guard.datasets()):
-                    around.enter_context(one)
-                Task(watched, catalog, self._is_async, hook_manager, run_id).execute()
-            seconds = time.perf_counter() - began
-            clock.end(node, seconds)
-            ran.add(node.name)
-            gate.log_repeats()
-            # The time that a node takes depends on its private data, so it is not recorded for a private corpus.
-            resumption.commit(node, seconds=seconds if account.public or not private else None)
-            store.drop_pieces(node.name)
-
-        @functools.cache
-        def engine() -> Engine:
-            """Start the engine: before the first node that runs, so not in a run with nothing left to do."""
-            return started.enter_context(declared_engine(active_parameters(), data_root))
-
-        keep_freed_memory()
-        data_root = Path(self._data_root) if self._data_root else active_data_root()
-        readers = Counter(chain.from_iterable(node.inputs for node in pipeline.nodes))
-        total, ran, tried = len(pipeline.nodes), set[str](), False
-        kept = pipeline.inputs() | pipeline.outputs()
-        account = _data_set_budget(data_root, pipeline)
-        opened: list[Ledger] = []
-        order = in_order(pipeline)
-        for folder in private_folders(pipeline, cast(DataCatalog, catalog), data_root):
+        for folder in private_folders(pipeline, catalog, data_root):
             make_own_folder(folder)  # before a public result opens it to all
-        with ExitStack() as started:
-            store = started.enter_context(self._store(data_root))
-            started.enter_context(logged_to_file(store.root))
-            temporary = started.enter_context(own_temporary_folder())
-            guard = Guard(cast(DataCatalog, catalog), data_root, active_parameters(), _releases_of_node, temporary)
-            clock = Clock(order, stages(pipeline), store.seconds())
-            package, made = project.PACKAGE_NAME or "fedtext", _made_by_any()
-            resumption = Resumption(pipeline, cast(DataCatalog, catalog), store, package, made)
-            for position, node in enumerate(order, start=1):
-                _give_facts(resumption, node, cast(DataCatalog, catalog))
-                if (reason := resumption.reason_to_run(node)) is not None:
-                    _check_same_parameters(resumption, node)
-                    if not tried and leads_to_servers(pipeline, node, cast(DataCatalog, catalog)):
-                        check_servers(pipeline, cast(DataCatalog, catalog), active_parameters())
-                        tried = True
-                    if (line := clock.begin(node)) is not None:
-                        echo(line)
-                    self._logger.info("Node %d of %d, %s: %s", position, total, node.name, reason)
-                    self._execute_or_explain(execute, node)
-                if Tag.BUDGET in node.tags:
-                    opened += _ledgers(node, catalog)
-                if Tag.BUDGET in node.tags or _record_people(account, node, catalog, anew=node.name in ran):
-                    for ledger in opened:
-                        account.validate_plan(ledger)
-                if Tag.BUDGET in node.tags and node.name in ran:
-                    _announce_signal(_ledgers(node, catalog))
-                    _announce_plan(pipeline, node, catalog)
-                readers.subtract(node.inputs)
-                for name in (set(node.inputs) | set(node.outputs)) - kept:
-                    if readers[name] < 1:
-                        catalog.release(name)
-                return_freed_memory()
-            store.record_run(node.name for node in pipeline.nodes)
-            # within: the log file is the store's
-            self._logger.info("Ran %d nodes of %d; the others are up to date in %s", len(ran), total, data_root)
+        entered.enter_context(logged_to_file(store.root))
+        temporary = entered.enter_context(own_temporary_folder())
+        self._pipeline, self._catalog, self._data_root, self._store = pipeline, catalog, data_root, store
+        self._budget = RunBudget(data_root, pipeline, catalog)
+        self._guard = Guard(catalog, data_root, active_parameters(), releases_of_node, temporary)
+        package, made = project.PACKAGE_NAME or "fedtext", _made_by_any()
+        self._resumption = Resumption(pipeline, catalog, store, package, made)
+        self._order = in_order(pipeline)
+        self._clock = Clock(self._order, stages(pipeline), store.seconds())
+        self._unread_by = Counter(chain.from_iterable(node.inputs for node in pipeline.nodes))
+        self._ran = set[str]()
+        self._servers_tried = False
+        self._execute, self._entered = execute, entered
 
-    @contextmanager
-    def _store(self, data_root: Path) -> Iterator[Store]:
-        try:
-            with Store.locked(data_root) as store:
-                yield store
-        except DataRootBusyError as error:
-            raise refusal_of(error) from None
+    def run(self) -> None:
+        """Run each node that is not up to date, and look at the budget after every one."""
+        keep_freed_memory()
+        for position, node in enumerate(self._order, start=1):
+            give_facts(self._resumption, node, self._catalog)
+            if (reason := self._resumption.reason_to_run(node)) is not None:
+                check_same_parameters(self._resumption, node)
+                self._try_servers(node)
+                if (line := self._clock.begin(node)) is not None:
+                    echo(line)
+                LOG.info("Node %d of %d, %s: %s", position, len(self._order), node.name, reason)
+                self._make_or_explain(node)
+            self._budget.after(node, ran=node.name in self._ran)
+            self._release_what_nobody_reads(node)
+            return_freed_memory()
+        self._store.record_run(node.name for node in self._order)
+        LOG.info(
+            "Ran %d nodes of %d; the others are up to date in %s", len(self._ran), len(self._order), self._data_root
+        )
 
-    def _execute_or_explain(self, execute: Any, node: Node) -> None:
+    def _make_or_explain(self, node: Node) -> None:
         try:
-            execute(node)
+            self._make(node)
         except FedtextError:
             raise  # its message has the remedy
         except Exception:
-            self._logger.error("%s failed. What was done before it is kept: run the same command to resume", node.name)
+            LOG.error("%s failed. What was done before it is kept: run the same command to resume", node.name)
             raise
+
+    def _make(self, node: Node) -> None:
+        """Run a node, and before it those whose outputs it reads and nobody saved."""
+        for maker in self._resumption.unsaved_inputs(node):
+            self._make(maker)
+        computing = computing_on(self._engine)
+        self._resumption.begin(node)
+        private = any(map(is_private_name, (*node.inputs, *node.outputs)))
+        began = time.perf_counter()
+        recipe = self._resumption.recipe_digest(node)
+        pieces = None if recipe is None or private else self._store.pieces_of(node.name, recipe)
+        account = self._budget.account
+        gate = account.guard_of(node.name, releases=Tag.RELEASE in node.tags)
+        guarded = self._guard.around(node)
+        with ExitStack() as around:
+            watched = around.enter_context(self._resumption.watching(guarded))
+            for one in (
+                computing,
+                keeping_pieces(pieces),
+                guarding(gate),
+                _private_umask(node),
+                self._guard.datasets(),
+            ):
+                around.enter_context(one)
+            self._execute(watched)
+        seconds = time.perf_counter() - began
+        self._clock.end(node, seconds)
+        self._ran.add(node.name)
+        gate.log_repeats()
+        # The time that a node takes depends on its private data, so it is not recorded for a private corpus.
+        self._resumption.commit(node, seconds=seconds if account.public or not private else None)
+        self._store.drop_pieces(node.name)
+
+    @cached_property
+    def _engine(self) -> Engine:
+        """Start the engine: before the first node that runs, so not in a run with nothing left to do."""
+        return self._entered.enter_context(declared_engine(active_parameters(), self._data_root))
+
+    def _try_servers(self, node: Node) -> None:
+        """Ask the servers once, before the first node whose results they will read."""
+        if not self._servers_tried and leads_to_servers(self._pipeline, node, self._catalog):
+            check_servers(self._pipeline, self._catalog, active_parameters())
+            self._servers_tried = True
+
+    def _release_what_nobody_reads(self, node: Node) -> None:
+        self._unread_by.subtract(node.inputs)
+        for name in {*node.inputs, *node.outputs} - self._pipeline.inputs() - self._pipeline.outputs():
+            if self._unread_by[name] < 1:
+                self._catalog.release(name)
+
+
+@contextmanager
+def _locked(data_root: Path) -> Iterator[Store]:
+    """Hold the data root's lock, and yield its records."""
+    try:
+        with Store.locked(data_root) as store:
+            yield store
+    except DataRootBusyError as error:
+        raise refusal_of(error) from None
 
 
 def _made_by_any() -> set[str]:
     """Return the names of all data sets that a pipeline of the project makes."""
     return set().union(*(pipeline.all_outputs() for pipeline in project.pipelines.values()))
-
-
-def _give_facts(resumption: Resumption, node: Node, catalog: DataCatalog) -> None:
-    """Give the report that `node` writes the facts of the nodes that made its inputs."""
-    if (facts := facts_in(node.inputs, catalog)) is not None:
-        facts.add_facts(report_facts(node, resumption.made_with(node)))
-
-
-def _check_same_parameters(resumption: Resumption, node: Node) -> None:
-    """Raise RunRefusedError for a report with other parameters than those that made its inputs, or with inputs apart.
-
-    Its sentences would be about another run, or about two at once.
-    """
-    if Tag.REPORT not in node.tags:
-        return
-    if others := resumption.contradictions(node):
-        name, values = next(iter(others.items()))
-        raise RunRefusedError(
-            f"{node.name} would report {name} = {value_at(active_parameters(), name)!r}, but what it reports on was "
-            f"made at {_all(values)}: give that value, or run the whole pipeline",
-            code="report-of-other-parameters",
-            parameter=name,
-        )
-    if several := {name: values for name, values in resumption.made_with(node).parameters.items() if values[1:]}:
-        name, values = next(iter(several.items()))
-        raise RunRefusedError(
-            f"{node.name} would report on parts that were made at {name} = {_all(values)}, as of one run: run the "
-            "whole pipeline, which makes again what is of another value",
-            code="report-of-two-runs",
-            parameter=name,
-        )
-
-
-def _all(values: Sequence[Any]) -> str:
-    return " and ".join(map(repr, values))
-
-
-def _releases_of_node() -> Sequence[Release]:
-    """Return the releases since the node at work began."""
-    gate = current()
-    return gate.passed if isinstance(gate, NodeBudgetGuard) else ()
 
 
 @contextmanager
@@ -253,52 +236,3 @@ def _private_umask(node: Node) -> Iterator[None]:
         yield
     finally:
         os.umask(before)
-
-
-def _data_set_budget(data_root: Path, graph: Pipeline) -> DataSetBudget:
-    """Return the budget of the data set, by the active parameters, and its past releases."""
-    declared = active_allowance()
-    history = History(data_root, registry=None if declared.public else active_registry())
-    history.restore()
-    rules = unit_rules(graph, active_loader())
-    return DataSetBudget(history, declared.public, declared.total, rules, while_recording=suspended)
-
-
-def _ledgers(node: Node, catalog: CatalogProtocol[Any, Any]) -> list[Ledger]:
-    """Return the ledgers that the node has opened."""
-    return [ledger for name in node.outputs if isinstance(ledger := catalog.load(name), Ledger)]
-
-
-def _announce_signal(ledgers: Sequence[Ledger]) -> None:
-    """Print how the noise compares with what the units can say, before any of them is asked; warn where it drowns."""
-    for ledger in ledgers:
-        if (line := signal_line(ledger)) is None:
-            continue
-        if drowns(ledger):
-            LOG.warning("%s", line)
-        else:
-            echo(line)
-
-
-def _announce_plan(pipeline: Pipeline, node: Node, catalog: CatalogProtocol[Any, Any]) -> None:
-    """Print what the run will write and take, as soon as its first ledger is open."""
-    if node is not next(one for one in in_order(pipeline) if Tag.BUDGET in one.tags):
-        return
-    before = {*node.inputs, *pipeline.to_nodes(node.name).all_outputs()}
-    counted = [name for name in COUNTED & before if catalog.exists(name)]
-    known = {name: catalog.load(name) for name in (*counted, *node.outputs)}
-    if line := line_of_run(pipeline, active_loader(), known):
-        echo(line)
-
-
-def _record_people(account: DataSetBudget, node: Node, catalog: CatalogProtocol[Any, Any], *, anew: bool) -> bool:
-    """Record in the history whose text the node has read, before any release of it; return whether it did.
-
-    `anew`: the node ran, so that it may have read other text than before.
-    """
-    names = [name for name in node.outputs if name.rpartition(".")[2] == RECORDS]
-    if account.public or not names or (account.history.is_registered and not anew):
-        return False
-    for name in names:
-        account.history.register_units(*units_known_by(catalog.load(name), active_parameters()))
-    return True
