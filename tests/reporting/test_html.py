@@ -81,6 +81,13 @@ def test_all_text_is_escaped(report):
     assert page(corpus=NASTY, algorithm=NASTY).count("<script>document") == 0
 
 
+def test_a_text_runs_in_the_direction_of_its_own_script():
+    """Else an Arabic text stands at the left, with its full stop at the wrong end."""
+    shown = Elements(render_report(card(), {}, [Sample("لم يصل طلبي بعد.", "شكوى"), Sample("Late.", "refund")]))
+    assert [quoted.get("dir") for quoted in shown.of("blockquote")] == ["auto", "auto"]
+    assert [span.get("dir") for span in shown.of("span") if span.get("class") == "class"] == ["auto", "auto"]
+
+
 def test_first_words_are_the_headline(report):
     lead = report.partition('<div class="lead">')[2].partition("</div>")[0]
     sentences = re.findall(r"<p>(.*?)</p>", lead)
