@@ -216,12 +216,14 @@ def test_a_client_column_by_almost_its_name_does_not_make_each_row_a_client(tmp_
 
 OWNERS = (
     "patient_id clientid user_id Client authorID worker ticket_id PersonId id_patient patient_no patient_number PatientNr "
-    "customer_code user_uuid user_key patients email account mrn Kundennummer login UserName rater labeler_id client-ids"
+    "customer_code user_uuid user_key patients email account mrn Kundennummer login UserName rater labeler_id client-ids "
+    "numéro_client auteur nom_du_client usager Verfasser KundenNr autor número_de_cliente usuário codice_cliente "
+    "id_клиента 客户编号 用户ID 患者 顧客番号 고객번호 رقم_العميل"
 )
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
-@pytest.mark.parametrize("name", ["User Name", *OWNERS.split()])
+@pytest.mark.parametrize("name", ["User Name", "n° client", "nume\u0301ro client", *OWNERS.split()])
 def test_a_column_that_looks_like_the_clients_does_not_make_each_row_a_client(tmp_path, suffix, name):
     """Else epsilon would protect a row where a person was meant, and nobody would hear of it."""
     corpus = write(tmp_path / f"a.{suffix}", {name: ["x", "x", "y"], "text": [SECRET, "b", "c"]})
@@ -231,7 +233,11 @@ def test_a_column_that_looks_like_the_clients_does_not_make_each_row_a_client(tm
 
 
 @pytest.mark.parametrize(
-    "name", ["id", "ID", "row_id", "text_id", "RecordId", "label_id", "paid", "valid", "grid", "when"]
+    "name",
+    [
+        *("id", "ID", "row_id", "text_id", "RecordId", "label_id", "paid", "valid", "grid", "when", "nombre", "编号"),
+        *("avis_client", "Kundenfeedback", "mensaje_del_cliente", "客户反馈", "رسالة_العميل"),
+    ],
 )
 def test_a_column_that_numbers_rows_or_classes_does_not_look_like_the_clients(tmp_path, name):
     assert len(read_table(write(tmp_path / "a.csv", {"text": ["one", "two"], name: ["1", "2"]}))) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Sequence
 
 _HEADINGS = (
@@ -11,20 +12,37 @@ _HEADINGS = (
     "customer_id patient_id speaker name created_at timestamp time split source index"
 )
 HEADINGS = frozenset(_HEADINGS.split())  # usual column names
-# Whom a heading may mean, alone or as `patient_id`, `UserName`, `nr_kunde`; and whose id does not say whose a row is.
+# Whom a heading may mean, alone or as `patient_id`, `UserName`, `nr_kunde`, in several languages; and whose id does not
+# say whose a row is.
 _OWNERS = (
     "client user patient person author writer customer member speaker sender owner worker annotator employee student "
     "participant respondent rater labeler labeller reviewer subscriber account login handle email mrn "
-    "kunde kunden klient patientin patienten nutzer benutzer mitarbeiter utilisateur cliente usuario paciente"
+    "kunde kundin kunden klient patientin patienten nutzer benutzer mitarbeiter mieter mitglied autor verfasser "
+    "absender utilisateur auteur usager adhérent assuré abonné employé salarié élève étudiant expéditeur "
+    "cliente usuario usuaria paciente autora remitente empleado alumno socio usuário utente autore paziente mittente "
+    "клиент клиента пользователь пользователя пациент пациента автор автора عميل زبون مريض مستخدم مؤلف كاتب موظف "
+    "客户 顾客 用户 患者 病人 作者 会员 买家 员工 顧客 ユーザー 著者 会員 고객 사용자 환자 작성자 회원"
 )
 _NOT_OWNERS = (
     "row record text document doc item sample example entry line index pair prompt question answer message comment "
     "review note post sentence utterance label class category intent topic"
 )
-_IDENTIFIERS = "id ids no nr num number nummer code uuid guid key hash name ref numero"
-OWNERS, NOT_OWNERS = frozenset(_OWNERS.split()), frozenset(_NOT_OWNERS.split())
-IDENTIFIERS = frozenset(_IDENTIFIERS.split())
+_IDENTIFIERS = (
+    "id ids no nr num number nummer code uuid guid key hash name ref numero numéro nom nombre nome código codice "
+    "kennung номер код имя رقم معرف اسم رمز 编号 编码 号 号码 名 姓名 昵称 账号 番号 名前 번호 아이디 이름"
+)
+_BETWEEN = "n de del della do da du des der la le el of"  # `número_de_cliente`, "n° client"
+
+
+def _plain(text: str) -> str:
+    """Return the text without accents: `numéro` and `numero` are one name."""
+    return "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+
+
+OWNERS, NOT_OWNERS = frozenset(_plain(_OWNERS).split()), frozenset(_NOT_OWNERS.split())
+IDENTIFIERS, BETWEEN = frozenset(_plain(_IDENTIFIERS).split()), frozenset(_BETWEEN.split())
 _BETWEEN_WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
+_ARTICLE = "ال"  # is written together with its noun
 
 
 def is_heading(cell: str) -> bool:
@@ -38,17 +56,24 @@ def owner_columns(names: Sequence[str], used: Collection[str]) -> list[str]:
 
 
 def looks_like_owner(heading: str) -> bool:
-    """Return whether a column name suggests the owner of a row: `patient_id`, `ClientNo`, `author`; not `text_id`."""
-    words = [word.casefold() for word in _BETWEEN_WORDS.split(heading) if word]
-    whom = [one for word in words if word not in IDENTIFIERS and (one := _without_identifier(word))]
-    if whom and all(word in OWNERS or word.removesuffix("s") in OWNERS for word in whom):
+    """Return whether a column name suggests the owner of a row: `patient_id`, `Kundennr`, `客户编号`; not `text_id`."""
+    words = [word.casefold() for word in _BETWEEN_WORDS.split(_plain(heading)) if word]
+    parts = [word for word in words if word not in BETWEEN and word not in IDENTIFIERS]
+    whom = [one for word in parts if (one := _without_identifier(word.removeprefix(_ARTICLE)))]
+    if whom and all(map(_is_owner, whom)):
         return True
     if "." in heading and looks_like_owner(heading.rpartition(".")[2]):
         return True
     return len(words) > 1 and words[-1] == "id" and "".join(words[:-1]) not in NOT_OWNERS
 
 
+def _is_owner(word: str) -> bool:
+    return word in OWNERS or word.removesuffix("s") in OWNERS
+
+
 def _without_identifier(word: str) -> str:
-    """Return `user` for `userid`, and a word that ends in no identifier as it is."""
+    """Return `user` for `userid`, and a word that ends in no identifier, or is an owner as it is, unchanged."""
+    if _is_owner(word):
+        return word
     ends = (end for end in sorted(IDENTIFIERS, key=len, reverse=True) if word.endswith(end))
     return word.removesuffix(next(ends, ""))
