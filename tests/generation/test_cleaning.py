@@ -71,6 +71,7 @@ def test_cleaning_keeps_places_and_adds_nothing(tokenizer, texts, length):
         "Sure! Why was my card declined?",
         "The fees are low and the fees are fair, the fees are low and the fees are fair, the fees are low.",
         "```\n\n```\n\n```",
+        "The number is 000000 or 10000000000000000.",
         "from library.dll import dll_name_to_dll_name_to_dll_name_to_dll_name_to_dll",
     ],
 )
@@ -84,6 +85,8 @@ def test_what_no_person_would_write(text: str) -> None:
         "Why was my card declined?",
         "here I am, waiting for a card that never comes",
         "No, no, no, no, no.",
+        "It costs 1000000 in all, or 0.0000001 of it.",
+        "A language model of proteins learns from a language model of DNA.",
         "He paid $1,000,000 into list[int] of the account [2]...",
         "Surely a transfer from one account to another account of mine takes no three days?",
     ],

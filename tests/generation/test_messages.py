@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fedtext.generation.cleaning import is_legible
 from fedtext.generation.messages import GREETING, is_whole_message, without_greeting
+from fedtext.generation.sentences import to_last_sentence
 from tests.real_data import shared
 
 SUPPORT = "messages that customers send to the support desk of an online shop"
@@ -42,10 +43,59 @@ KINDS = {"support": SUPPORT, "bank": "questions that customers ask their bank"}
         "ຂ້ອຍຍັງບໍ່ໄດ້ຮັບສິນຄ້າທີ່ສັ່ງໄວ້",
         "ကျွန်တော့်ပစ္စည်း မရောက်သေးပါဘူး။",
         "ང་ལ་དངོས་པོ་འབྱོར་མ་སོང་།",
+        "I am writing to inform you that my order arrived damaged.",
+        "I spoke to a customer service representative, and your customer service team never called.",
+        "Here are some photos of the broken lamp. Please write back soon.",
+        "Is this the lamp of plan B?",
+        "I want the pills with vitamin C.",
+        "Do you ship it to the U.S.?",
+        "I asked twice whether it would be sent to the U.S.",
+        "The dress fits me perfectly 😊",
+        "I love this shop so much! 😍",
+        "Was it ever sent to me? No.",
+        "Bitte liefern Sie es am 3. Mai an Haus B.",
+        "Compré un reloj del siglo XX y está roto.",
+        "感谢您的帮助，杯子今天收到了，非常喜欢。",
+        "商品不错，物流也很快，下次还会再来～",
+        "Πού είναι η παραγγελία μου;",
+        "환불은 언제 되나요?",
+        "ትዕዛዜ እስካሁን አልደረሰም፣ መቼ ይደርሳል፧",
     ],
 )
 def test_a_message_is_kept(text: str) -> None:
     assert is_whole_message(text, SUPPORT)
+    assert to_last_sentence(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Temp 38.4°C at 08:00, 37.9°C at 12:00 and 37.2°C at 18:00, no chills.",
+        "Patient is alert. Pulse 76, temp 36.9°C.",
+        "BP <90 systolic and HR >120, so the doctor was called.",
+        "患者体温37.2℃，血压120/80，精神良好。",
+        "We halve the memory of previous work [12] and prove a bound of O(n^{2}).",
+        "Accuracy rose (p < 0.05), and the cost fell (p > 0.1).",
+        "We train a language model for proteins, small enough for a laptop.",
+        "Five stars ★★★★★ for the dumplings and two for the noise.",
+        "It takes list[int] or a tuple of them.",
+    ],
+)
+def test_figures_and_marks_of_a_trade_are_no_gaps(text: str) -> None:
+    assert is_legible(text)
+    assert is_whole_message(text, None)
+
+
+DIALOGUE = "Customer: My parcel has not come.\nAgent: We apologize for that. It will be there tomorrow."
+
+
+@pytest.mark.parametrize(
+    "description",
+    ["dialogues in which customers ask a support agent", "Gespräche von Kunden mit einem Shop", "顾客和客服的对话"],
+)
+def test_several_speak_in_a_dialogue_and_the_firm_is_one_of_them(description: str) -> None:
+    assert is_whole_message(DIALOGUE, description)
+    assert not is_whole_message(DIALOGUE, SUPPORT)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +143,16 @@ def test_a_message_is_kept(text: str) -> None:
         "Anna: Where is it?\nBen: I do not know.",
         "Sarah,\nI am glad that you wrote to me.",
         "We apologize for the delay, and your order has been sent.",
+        "I'm a customer service representative of the shop.",
+        "We regret to inform you that the lamp is sold out.",
+        "The customer is asking for a refund of the lamp.",
+        f"I collect {SUPPORT}.",
+        "Subject: Late order\n\nMy order is late.",
+        "Message 1: My order is late and nobody answers.",
+        "The following is a note from a person: my order is late.",
+        "I bought it on DD/MM/YYYY and it broke.",
+        "I bought the lamp on (date) and it broke.",
+        "(Votre nom) attend toujours sa commande.",
     ],
 )
 def test_what_is_no_message_is_dropped(text: str) -> None:

@@ -54,7 +54,7 @@ def _script(letter: str) -> str:
     return TOGETHER.get(first, first)
 
 
-HELD_KEY = re.compile(r"(\S)\1{5}")  # the same mark six times running
+HELD_KEY = re.compile(r"([^\s0])\1{5}|(?<![\d.,])0{6}|0{13}")  # the same mark six times running, but for 1000000
 GAP = re.compile(r"(?<!\w)(?:\[[a-z'’][a-z'’_/ ]*\d*\]|\{[a-z'’ ]+\}|<[a-z'’ ]+>)", re.I)  # "Dear [Your_Name2]"
 WORD = re.compile(r"[^\W_]+")  # of a name in code, each of its words
 PHRASE = 3  # words

@@ -12,12 +12,21 @@ import unicodedata
 import zlib
 from collections.abc import Sequence
 
-from fedtext.generation.phrases import FIRM, FROM_PEOPLE, OF_THE_TEXT, addresses_the_user, starting_with, whole_words
-from fedtext.generation.sentences import ends_a_sentence
+from fedtext.generation.phrases import (
+    DIALOGUES,
+    FIRM,
+    FROM_PEOPLE,
+    OF_THE_TEXT,
+    addresses_the_user,
+    starting_with,
+    whole_words,
+)
+from fedtext.generation.sentences import EMOJI, ends_a_sentence
 
 FEWEST_WORDS, FEWEST_LETTERS = 4, 8  # letters, in scripts that put no spaces between words
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+SYLLABLES = re.compile("[\uac00-\ud7a3]")  # Korean has spaces, and a sentence in three words
 GREETING = starting_with(
     whole_words(
         *("dear", "hi", "hello", "hey", "good (?:morning|afternoon|evening|day)", "greetings", "to whom", "ladies and"),
@@ -34,22 +43,30 @@ ASKS = re.compile("[?？؟]")
 GAP = re.compile(  # what is to be filled in: "[name]", "%NAME%", "order_id", "XXXX", "(insert date)", "（姓名）"
     "|".join(
         [
-            r"\[[^\]\n]{1,40}\]|\{[^}\n]{1,40}\}|<[^>\n]{1,40}>|⟨[^⟩\n]{1,40}⟩",
+            r"(?<![A-Za-z])\[(?!\d{1,3}(?:[,;–-] ?\d{1,3})*\])[^\]\n]{1,40}\]",  # not in "list[int]" and "as in [3, 4]"
+            r"(?<![A-Za-z0-9^_\\}])\{[^}\n]{1,40}\}",  # not in "n^{2}"
+            r"<(?![\s\d])[^>\n]{1,40}>|⟨[^⟩\n]{1,40}⟩",  # not in "<90 or >120"
             r"【[^】\n]{1,40}】|〔[^〕\n]{1,40}〕|［[^］\n]{1,40}］",
             r"%[A-Za-z_ ]{2,30}%|\$[a-z_]{3,}\b|#{3,}|_{3,}|(?:_ ){2,}_|\.{6,}",
-            r"\b[XХ]{2,}\b|(?<![一二三四五六七八九])[〇○◯]{2,}(?![一二三四五六七八九])",  # in a year 〇 is a digit
+            r"(?<!siglo )(?<!século )(?<!secolo )\b[XХ]{2,}\b(?! (?:век|столет|secolo|century|chromosom))",
+            r"\b[DM]{2}([/.-])[DM]{2}\1Y{2,4}\b",
+            r"(?<![一二三四五六七八九])[〇○◯]{2,}(?![一二三四五六七八九])",  # in a year 〇 is a digit
             r"(?<![@/.\w-])[^\W\d_]+_[^\W\d_]{2,}(?!\w*[.@]\w)",  # a variable; neither an address nor a file
             r"\bYOUR [A-Z]{2,}\b|\((?i:insert|enter|fill in|add|your)\b[^)\n]{0,40}\)",
+            r"\((?i:(?:votre|your|su|tu|ihr) (?:nom|name|nombre)|date|name|name of [^)\n]{1,30})\)",
             r"[(（](?:姓名|名字|订单号|订单编号|电话|日期|地址|金额|公司名称?)[)）]",
             r"\((?:الاسم|اسمك|رقم الطلب|التاريخ|العنوان|رقم الهاتف)\)",
         ]
     )
 )
 LISTED = re.compile(r"^\s*(?:\d+[.)、]\s|[-*•‣◦▪]\s|#{1,6}\s|[A-D][.)]\s)|\*\*|```|[:：]\s*$", re.MULTILINE)
+HEADED = re.compile(  # a text that says what it is, or has a line of subject
+    r"\s*(?:subject|title|message|text|example|sample|betreff|objet|asunto|主题)(?: \d+)?\s*[:：]", re.IGNORECASE
+)
 SCRIPT = re.compile(r"^[^\W\d]+(?: [^\W\d]+)?: ", re.MULTILINE)  # who speaks
 NAME_ALONE = re.compile(r"[^\W\d]+[,，،]\s*\n")
-EMOJI_AT_MOST = 2
-LETTERS_AT_LEAST, CAPITALS_AT_MOST = 0.5, 0.6  # of the signs that are no space; of the letters that have a case
+PICTURE, EMOJI_AT_MOST = re.compile(EMOJI), 2
+LETTERS_AT_LEAST, CAPITALS_AT_MOST = 0.3, 0.6  # of the signs that are no space; of the letters that have a case
 PHRASES_AGAIN, PIECES_AGAIN = 0.12, 0.22  # shares of a text that stood in it before
 PHRASE, PIECE = 3, 6  # words; characters
 LEAST_RATIO, LONG_ENOUGH = 0.42, 60  # of the compressed text to its characters, of texts of so many
@@ -65,9 +82,9 @@ def is_whole_message(text: str, description: str | None) -> bool:
         or LISTED.search(text)
         or addresses_the_user(text)
         or OF_THE_TEXT.search(text)
-        or (description and FROM_PEOPLE.search(description) and FIRM.search(text))
+        or HEADED.match(text)
         or NAME_ALONE.match(text)
-        or len(SCRIPT.findall(text)) > 1
+        or _is_of_another_kind(text, description or "")
         or _emoji(text) > EMOJI_AT_MOST
         or _lacks_prose(text)
         or _is_repetitive(text)
@@ -92,9 +109,19 @@ def repeated_runs(items: Sequence[str], length: int) -> float:
 
 def _is_short(text: str) -> bool:
     letters = sum(map(str.isalpha, text))
-    if SPACELESS.search(text):
+    if SPACELESS.search(text) or SYLLABLES.search(text):
         return letters < FEWEST_LETTERS
     return len(WORD.findall(text)) < FEWEST_WORDS
+
+
+def _is_of_another_kind(text: str, description: str) -> bool:
+    """Return whether the text repeats its description, or others speak in it than the description says."""
+    if len(WORD.findall(description)) > FEWEST_WORDS and description.casefold() in text.casefold():
+        return True
+    if DIALOGUES.search(description):
+        return False
+    of_the_firm = FROM_PEOPLE.search(description) and FIRM.search(text)
+    return bool(of_the_firm) or len(SCRIPT.findall(text)) > 1
 
 
 def _is_greeting(text: str) -> bool:
@@ -116,7 +143,7 @@ def _lacks_prose(text: str) -> bool:
 
 
 def _emoji(text: str) -> int:
-    return sum(unicodedata.category(sign) == "So" for sign in text)
+    return len(PICTURE.findall(text))
 
 
 def _is_repetitive(text: str) -> bool:

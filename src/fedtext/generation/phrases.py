@@ -26,8 +26,11 @@ def whole_words(*phrases: str) -> str:
 
 
 KINDS = "(?:message|text|note|review|post|email|letter|example|paragraph|question|abstract)"
+# What a person sends along: "Here is my order number", "Here are some photos of it"
+ENCLOSED = r"(?:the|a|some|two|three) (?:\w+ )?(?:photo|picture|screenshot|number|code|receipt)s?"
+SENT = rf"(?:my|our|what|how|why|where|{ENCLOSED})\b"
 TO_THE_USER = starting_with(
-    r"here(?:'s| is| are)\b(?! (?:my|our|what|how|why|where)\b)",  # a person's is "Here is my order number"
+    rf"here(?:'s| is| are)\b(?! {SENT})",
     r"(?:sure|certainly|of course)(?:!|[,.] (?:here|i(?:'ll|'d| can| will| would| am)|let|this|that's)\b)",
     r"i(?:'m| am) sorry\b(?! (?:if|that i|to (?:ask|bother|disturb|say|trouble))\b)",
     r"as an ai\b",
@@ -40,15 +43,19 @@ TO_THE_USER = starting_with(
     "بالطبع[،,!]|بالتأكيد[،,!]|إليك|فيما يلي",
 )
 OF_ITSELF = saying(
-    *(r"smollm\w*", "hugging face", "as an ai", "language model"),
-    *("modèle de langage", "sprachmodell", "modelo de lenguaje"),
-    inside=("语言模型", "نموذج لغوي"),
+    *(r"smollm\w*", "hugging face", "as an ai"),
+    r"(?:as|am|i'm|being) (?:just |only |merely )?(?:an? |your )?(?:[\w-]+ ){0,3}language model",  # not a paper's
+    "(?:en tant que|suis un) modèle de langage",
+    r"(?:als|bin ein|bin nur ein) (?:\w+-)?sprachmodell",
+    "(?:como|soy un) modelo de lenguaje",
+    inside=("(?:作为|我[只仅]?是)[^。]{0,8}语言模型", "نموذج لغوي"),
 )
 OF_THE_TEXT = saying(
     f"(?:this|the (?:above|following)) {KINDS} (?:is|was|should|provides|shows|describes|highlights|captures)",
-    "here(?:'s| is| are) (?:a|an|one|the|some)",
+    rf"here(?:'s| is| are) (?!{SENT})(?:a|an|one|the|some)",
+    "the following is (?:a|an|one|the)",
     f"(?:sample|example) {KINDS}s?",
-    "please write",
+    "please write(?! (?:back|to|me|us|soon))",
     "ce (?:message|texte) (?:est|décrit|montre)",
     "diese[rs]? (?:nachricht|text) (?:ist|beschreibt|zeigt)",
     "este (?:mensaje|texto) (?:es|describe|muestra)",
@@ -67,6 +74,14 @@ FROM_PEOPLE = saying(  # in a description: people write to a firm
         "(?:يكتب|يرسل|يطرح)ها (?:الزبائن|العملاء|المرضى|المستخدمون)",
     ),
 )
+DIALOGUES = saying(  # in a description: several speak in each text
+    "(?:dialogue|conversation|transcript|interview)s?",
+    "chats? (?:between|in which|with|of)",
+    "entretiens?",
+    "(?:dialog|gespräch|unterhaltung|interview)(?:e|en)?",
+    "(?:diálogo|conversacion|conversación|entrevista)(?:e?s)?",
+    inside=("对话", "حوارات|محادثات"),
+)
 FIRM = saying(
     "we (?:sincerely )?apologi[sz]e",
     "our (?:(?:valued|current|new) )?(?:customers?|clients?|team|staff|website|store|company|products?|menu)",
@@ -74,9 +89,11 @@ FIRM = saying(
     "to any customers?",
     "your (?:order|account|payment|request|purchase) (?:has|have|is|was|will)",
     "(?:happy|glad|here) (?:to|i could|we could) (?:assist|help)",
-    "inform you",
+    "(?<!i am writing to )(?<!i'm writing to )(?<!i want to )(?<!i would like to )(?<!i'd like to )inform you",
+    "the customer (?:is|was) (?:asking|looking|complaining|writing|unhappy|satisfied)",
     "thank you for (?:contacting|reaching|your (?:order|purchase|patience|interest|feedback|business))",
     "(?:how|what) (?:can|may) (?:i|we) (?:help|assist)",
+    "(?<!your )(?<!spoke to a )(?<!spoke with a )(?<!talked to a )(?<!by a )(?<!from a )"
     "customer (?:support|service) (?:representative|specialist|agent|team)",
     "nous (?:nous excusons|vous prions|vous remercions)",
     "(?:nos|notre) (?:clients|équipes?|produits|boutique|magasin|site|service client)",
@@ -94,7 +111,7 @@ FIRM = saying(
     "gracias por (?:contactar|su (?:compra|pedido|paciencia))",
     "en qué (?:puedo|podemos) ayudar",
     inside=(
-        "您的(?:订单|账户|付款|包裹)(?:已|正在|将)|感谢您的|我们(?:深表|非常|十分)?(?:抱歉|歉意)|有什么可以帮",
+        "您的(?:订单|账户|付款|包裹)(?:已|正在|将)|感谢您的(?:耐心|支持|理解|配合|订购|购买|惠顾|光临|来信|咨询|反馈|信任|关注)|我们(?:深表|非常|十分)?(?:抱歉|歉意)|有什么可以帮",
         "نعتذر|(?:شكرا|شكرًا) (?:لتواصلك|لطلبك|لصبرك|على تواصلك)|كيف يمكنن[يا] مساعدت|تم شحن طلبك",
     ),
 )
