@@ -11,9 +11,10 @@ from kedro.pipeline import Pipeline
 from fedtext.corpora.public import public_records
 from fedtext.evaluation.fluency import FLUENT
 from fedtext.generation.generators.local import LocalGenerator
+from fedtext.models.languages import THAT_WRITES
 from fedtext.params.corpus import PUBLISHED_NAMES, Corpus
 from fedtext.params.privacy import Privacy
-from fedtext.pipelines.sources.nodes import judge_generator, read_private_published
+from fedtext.pipelines.sources.nodes import another_generator, judge_generator, read_private_published
 from fedtext.pipelines.sources.pipeline import described_text_pipeline, public_text_pipeline
 from tests.corpora.published.forms import COUNT, MAKERS
 from tests.parameters import conf_base
@@ -73,6 +74,15 @@ def test_a_generator_is_warned_of_that_hardly_knows_the_public_text(caplog: pyte
     assert not caplog.records
     assert judge_generator(strange, generator)["nats_per_byte"] > FLUENT
     assert "hardly knows texts like those of corpus.public_path" in caplog.text
+    assert "models.generator=smollm2 " in caplog.text
+    german = pd.DataFrame({"text": ["Meine Karte wurde vom Automaten eingezogen, und niemand hilft mir!"] * 3})
+    judge_generator(german, generator)
+    assert f"models.generator={THAT_WRITES} " in caplog.text  # SmolLM2 writes English alone
+
+
+@pytest.mark.parametrize(("generator", "other"), [("bundled:generator", "smollm2"), ("smollm2", THAT_WRITES)])
+def test_a_generator_is_not_named_as_its_own_remedy(generator: str, other: str) -> None:
+    assert another_generator(generator, ["My card was eaten by the machine."]) == other
 
 
 NIGHTLY = [pytest.param(name, marks=pytest.mark.slow) for name in PUBLISHED_NAMES[2:]]  # each builds all graphs

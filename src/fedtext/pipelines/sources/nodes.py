@@ -1,6 +1,7 @@
 """Nodes that read private records from one source, and read or write public ones."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,12 @@ from fedtext.corpora.table import read_table, validate_private_rows, validate_te
 from fedtext.evaluation.fluency import FLUENT, TEXTS, nats_per_byte
 from fedtext.evaluation.scoring import evenly_spaced
 from fedtext.generation.described import described_texts, proposed_topics
+from fedtext.generation.languages import language_of
 from fedtext.models.encoder import Encoder
 from fedtext.models.generator import ChatGenerator, Generator
 from fedtext.models.language_model import LanguageModel
+from fedtext.models.languages import ENGLISH, THAT_WRITES
+from fedtext.models.smollm2 import NAME as SMOLLM2
 from fedtext.params.corpus import Corpus, as_phrase
 from fedtext.params.described import Described
 from fedtext.params.privacy import Privacy
@@ -84,16 +88,24 @@ def judge_generator(public_records: pd.DataFrame, generator: Generator) -> dict[
     """
     if not isinstance(generator, LanguageModel):
         return {"generator": generator.identity, "nats_per_byte": None}
-    found = nats_per_byte(generator, evenly_spaced(public_records["text"].tolist(), TEXTS))
+    texts = evenly_spaced(public_records["text"].tolist(), TEXTS)
+    found = nats_per_byte(generator, texts)
     if found > FLUENT:
         LOG.warning(
             "Generator %s hardly knows texts like those of corpus.public_path: %.2f nats a byte, and what it can write "
-            "is below %.2f. Take another one, as models.generator=smollm2 (docs/generators.md)",
+            "is below %.2f. Take another one, as models.generator=%s (docs/generators.md)",
             generator.identity,
             found,
             FLUENT,
+            another_generator(generator.identity, texts),
         )
     return {"generator": generator.identity, "nats_per_byte": found}
+
+
+def another_generator(generator: str, texts: Sequence[str]) -> str:
+    """Return a generator that may know the texts: SmolLM2 for English ones, unless it is the one that does not."""
+    english = language_of("\n".join(texts)) in (ENGLISH, None)
+    return SMOLLM2 if english and not generator.startswith(SMOLLM2) else THAT_WRITES
 
 
 def propose_topics(description: str, described: Described, generator: ChatGenerator, encoder: Encoder) -> pd.DataFrame:
