@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedtext.privacy.clipping import clip_rows
-from fedtext.privacy.quantisation import adjusted_sensitivity, grid_step, randomly_rounded, rounded_stretches
+from fedtext.privacy.quantisation import RANGE, adjusted_sensitivity, grid_step, randomly_rounded, rounded_stretches
 from tests.refusals import refuses
 
 
@@ -27,7 +27,21 @@ def test_a_coarser_grid_on_request() -> None:
     assert adjusted_sensitivity(1.0, 0.25, 4) == pytest.approx(1.5)
 
 
-@pytest.mark.parametrize(("clip_norm", "dim"), [(0.0, 3), (-1.0, 3), (math.nan, 3), (math.inf, 3), (1.0, 0)])
+@pytest.mark.parametrize("clip_norm", RANGE)
+@pytest.mark.parametrize("dim", [1, 2**26])
+def test_the_widest_clip_norms_round_as_others_do(clip_norm: float, dim: int) -> None:
+    step = grid_step(clip_norm, dim)
+    rounded = randomly_rounded(np.array([[clip_norm, 0.0, -clip_norm]]), step, np.random.default_rng(0))
+    most = int(clip_norm / step) + 1
+    assert rounded[0, 1] == 0
+    assert 1000 <= rounded[0, 0] <= most
+    assert -most <= rounded[0, 2] <= -1000
+
+
+@pytest.mark.parametrize(
+    ("clip_norm", "dim"),
+    [(0.0, 3), (-1.0, 3), (math.nan, 3), (math.inf, 3), (1.0, 0), (1e-300, 3), (5e-324, 1), (1e300, 3)],
+)
 def test_impossible_grids_are_named(clip_norm: float, dim: int) -> None:
     with refuses("clip-norm-or-inflation-out-of-range" if dim else "no-coordinates"):
         grid_step(clip_norm, dim)

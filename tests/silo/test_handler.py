@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedtext.algorithms.flexible.selection import NearestVotes
+from fedtext.federation import charged_release
 from fedtext.federation.inquiry import WHO, Answer, AskedQuery, Card, Inquiry, Refusal, read_reply
 from fedtext.federation.packed import pack
 from fedtext.federation.private_samples import PrivateSamples
@@ -19,6 +21,7 @@ from fedtext.federation.query import Query
 from fedtext.federation.question import Question
 from fedtext.federation.secure_sum import GridSum, release_grid_sum
 from fedtext.federation.units import Block
+from fedtext.params.flexible import Flexible
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.accounting import epsilon
 from fedtext.privacy.history import release_history
@@ -28,9 +31,10 @@ from fedtext.privacy.parties import Party
 from fedtext.silo import handler as handlers
 from fedtext.silo.audit_log import entries
 from fedtext.silo.handler import KEY, MessageHandler
+from fedtext.silo.rehearsal import UNANSWERABLE
 from fedtext.voting.class_means import ClassMeans
 from tests.parameters import conf_base
-from tests.silo.examples import CODES, DIM, NAMES, every_question, silo, table, unit_rows
+from tests.silo.examples import CODES, DIM, NAMES, PEOPLE, every_question, silo, table, unit_rows
 
 SHARED = NoiseKey(secret=new_noise_key(7).secret, source="operating system")  # what only a test may share
 MEANS = ClassMeans(labels=CODES)
@@ -50,12 +54,16 @@ def query(question: Question = MEANS, **changes: Any) -> Query:
     return replace(asked, **changes)
 
 
+def inquiry(question: Question = MEANS, **changes: Any) -> Inquiry:
+    return Inquiry(AskedQuery.of(query(question, **changes)), question)
+
+
 def asked(handler: MessageHandler, question: Question = MEANS, **changes: Any) -> Answer | Refusal | Card:
-    return read_reply(handler.reply(Inquiry(AskedQuery.of(query(question, **changes)), question).packed()))
+    return read_reply(handler.reply(inquiry(question, **changes).packed()))
 
 
 def in_one_process(place: Path, question: Question, **changes: Any) -> GridSum:
-    """What one process gives that holds all three tables, its ledger knowing three parties."""
+    """What one process gives that holds all three tables and knows the silos' names for the question."""
     held = [MessageHandler(silo(name), place).local_data().asked(question) for name in NAMES]
     columns = [min(one.features.shape[1] for one in held), max(one.features.shape[1] for one in held)]
     samples = PrivateSamples(
@@ -65,7 +73,8 @@ def in_one_process(place: Path, question: Question, **changes: Any) -> GridSum:
     declared = conf_base(Privacy, epsilon=4.0, delta=1e-5, aggregation="local")
     parties = tuple(Party(name=name, kind="silo", population=10, epsilon=4.0) for name in NAMES)
     ledger = Ledger(declaration=declared, population=30, parties=parties)
-    return release_grid_sum(query(question, **changes), question.blocks, samples, ledger, SHARED)
+    named = query(question, **changes).about(inquiry(question, **changes).digest)
+    return release_grid_sum(named, question.blocks, samples, ledger, SHARED)
 
 
 def wider(rows: np.ndarray, columns: int) -> np.ndarray:
@@ -77,8 +86,15 @@ def wider(rows: np.ndarray, columns: int) -> np.ndarray:
     return np.asarray(filled, dtype=rows.dtype)
 
 
+def no_noise(_: NoiseKey, *, size: int, **__: Any) -> np.ndarray:
+    return np.zeros(size, dtype=np.int64)
+
+
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda one: type(one).__name__)
-def test_three_desks_together_give_the_integers_of_one_process_noise_and_all(place: Path, question: Question) -> None:
+def test_three_desks_together_give_the_integers_of_one_process_before_noise(
+    place: Path, question: Question, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(charged_release, "discrete_gaussian", no_noise)
     answers = [asked(MessageHandler(silo(name), place, SHARED), question) for name in NAMES]
     assert all(isinstance(one, Answer) for one in answers)
     total = sum(one.sum for one in answers if isinstance(one, Answer))
@@ -149,6 +165,71 @@ def test_another_question_under_one_name_and_round_is_paid_again(place: Path) ->
     assert handler.spent() == pytest.approx(epsilon(noise_multiplier=6.0, delta=1e-5, rounds=2), rel=1e-6)
 
 
+FREE = {"noise_multiplier": 1e6}  # a release whose epsilon is next to nothing, and whose noise hides everything
+
+
+def on(*rows: int) -> NearestVotes:
+    """Votes for candidates of which the last is far from all that anybody holds, or an own text of the silo's."""
+    vectors = unit_rows(3, 40)
+    return NearestVotes(
+        flexible=conf_base(Flexible, labels=(), votes_per_record=1),
+        embeddings=vectors[[*range(12), *rows]],
+        label=np.zeros(12 + len(rows), dtype=np.int64),
+    )
+
+
+def test_no_two_questions_have_one_answer_whatever_a_server_calls_them(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Equal bytes would say, for next to no epsilon, that two exact sums are equal: that nobody's text is near."""
+    handler, zeros = MessageHandler(silo("north"), place), np.zeros((PEOPLE, 13))
+    monkeypatch.setattr(
+        NearestVotes, "blocks", lambda _, held: [Block(np.unique(held.unit), zeros[: len(np.unique(held.unit))])]
+    )
+    first, second, again = (asked(handler, on(row), **FREE) for row in (20, 21, 20))
+    assert isinstance(first, Answer)
+    assert isinstance(second, Answer)
+    assert isinstance(again, Answer)
+    assert not np.array_equal(first.sum, second.sum)
+    assert np.array_equal(first.sum, again.sum)
+    assert len(release_history(handler.folder)) == 2
+
+
+def test_another_table_changes_every_answer_also_where_its_sum_is_the_same(place: Path) -> None:
+    """Else a server would learn which exact sums a change of the table has moved."""
+    handler, nobody = MessageHandler(silo("north"), place), ClassMeans(labels=("of nobody",))
+    first = asked(handler, nobody, **FREE)
+    rows = table("north")
+    rows.sample(frac=1, random_state=0).to_csv(place / "north.csv", index=False)
+    in_another_order = asked(handler, nobody, **FREE)
+    rows.drop(index=3).to_csv(place / "north.csv", index=False)
+    of_fewer = asked(handler, nobody, **FREE)
+    assert isinstance(first, Answer)
+    assert isinstance(in_another_order, Answer)
+    assert isinstance(of_fewer, Answer)
+    assert np.array_equal(first.sum, in_another_order.sum)
+    assert not np.array_equal(first.sum, of_fewer.sum)
+    assert len(release_history(handler.folder)) == 2
+
+
+@pytest.mark.parametrize("clip_norm", [5e-324, 1e-308, 1e-300, 1e-100, 1e200, 1.7e308])
+def test_a_clip_norm_beyond_what_arithmetic_bears_is_refused(place: Path, clip_norm: float) -> None:
+    """Below 1e-293 every person's rounded row was -2^31 in every place, and the noise some thousands."""
+    handler = MessageHandler(silo("north"), place)
+    refused = asked(handler, clip_norm=clip_norm)
+    assert isinstance(refused, Refusal)
+    assert refused.code == "clip-norm-or-inflation-out-of-range"
+    assert not release_history(handler.folder)
+
+
+@pytest.mark.parametrize("noise_multiplier", [5e-324, 1e-300, 1e308])
+def test_every_message_has_a_reply_and_a_line_in_the_log(place: Path, noise_multiplier: float) -> None:
+    handler = MessageHandler(silo("north"), place)
+    assert isinstance(asked(handler, noise_multiplier=noise_multiplier), Refusal)
+    assert len(entries(handler.folder)) == 1
+    assert not release_history(handler.folder)
+
+
 class Everything(Question):
     """What no silo has agreed to."""
 
@@ -196,11 +277,11 @@ def test_what_fails_says_nothing_of_the_text(place: Path) -> None:
     assert [one.outcome for one in entries(handler.folder)] == ["failed"]
 
 
-def test_a_wrong_width_fails_and_costs_nothing(place: Path) -> None:
+def test_a_wrong_width_is_refused_and_costs_nothing(place: Path) -> None:
     handler = MessageHandler(silo("north"), place)
     refused = asked(handler, dim=DIM + 1)
     assert isinstance(refused, Refusal)
-    assert refused.code == handlers.FAILED
+    assert refused.code == UNANSWERABLE
     assert not release_history(handler.folder)
 
 

@@ -88,10 +88,10 @@ def shares_of_one_process(place: Path, transport: Listening, question: Question)
     own = inquiry(question).secure
     total = np.zeros(query(question).dim, dtype=np.int64)
     for name in NAMES:
-        samples = MessageHandler(silo(name), place).local_data().asked(question)
+        held = MessageHandler(silo(name), place).local_data()
         total += release_grid_sum(
-            query(question).about(said), question.blocks, samples, ledger_of(silo(name), own),
-            own_key(place / f"{name}-own"), shares=3,
+            query(question).about(said), question.blocks, held.asked(question), ledger_of(silo(name), own),
+            own_key(place / f"{name}-own"), shares=3, bound_to=held.digest,
         ).sum  # fmt: skip
     return total
 

@@ -7,6 +7,7 @@ sentence), or, asked who it is, with its card. Nothing else leaves a silo.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
@@ -127,6 +128,13 @@ class Inquiry:
     query: AskedQuery
     question: Asked
     secure: SecureSum | None = None
+
+    @property
+    def digest(self) -> str:
+        """Digest of what is asked, whoever is asked: the name that a server gives its public inputs proves nothing."""
+        fields, arrays = question_parts(self.question)
+        said = {"kind": kind_of(type(self.question)), "fields": fields, "named": self.query.public_digest}
+        return hashlib.sha256(pack(INQUIRY, said, arrays)).hexdigest()
 
     def packed(self) -> bytes:
         """Return it as bytes."""

@@ -99,10 +99,12 @@ def release_grid_sum(
     *,
     modulus_bits: int = 64,
     shares: int | None = None,
+    bound_to: str = "",
 ) -> GridSum:
     """Release the noisy sum in whole grid points (`release_noisy_sum`): what a data holder sends to a server.
 
-    With `shares` it is one of so many sums that secure aggregation adds up, and carries one share of the noise.
+    With `shares` it is one of so many sums that secure aggregation adds up, and carries one share of the noise. Noise
+    is bound to what `bound_to` names, beside the sum: two sums that are equal then look no more alike than others.
     """
     part = taking_part(ledger, query.parties)
     plan = planned_sum(query, ledger.declaration, part.population, shares or len(part.parties) or None)
@@ -114,6 +116,7 @@ def release_grid_sum(
         samples = release.samples
         sampled = sampled_units(samples, part, key, query)
         request = Request(blocks_of, plan, key, stream)
+        stream = (*stream, bound_to) if bound_to else stream
         if ledger.declaration.aggregation != "local":
             total = release.noised(message_sum(request, samples, sampled), stream)
         elif holders_of(part) is None:

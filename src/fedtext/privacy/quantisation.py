@@ -17,6 +17,7 @@ from jaxtyping import Float, Int64
 from fedtext.system.errors import InputError
 
 INFLATION = 2.0**-10
+RANGE = 2.0**-256, 2.0**256  # of clip norms: beyond, squares and scaled values leave double precision
 _ROUNDING_BITS = 32
 _STRETCH = 2**15  # coordinates, of whole draws: what is computed of them stays in a core's cache
 
@@ -25,7 +26,7 @@ def grid_step(clip_norm: float, dim: int, inflation: float = INFLATION) -> float
     """Return the largest power of two that inflates the sensitivity by at most `inflation` (default under 0.1%).
 
     Raises:
-        ValueError: `clip_norm` or `inflation` is not positive and finite, or `dim` is below 1.
+        ValueError: `clip_norm` is not within `RANGE`, `inflation` is not positive and finite, or `dim` is below 1.
     """
     if dim < 1:
         raise InputError(
@@ -35,9 +36,10 @@ def grid_step(clip_norm: float, dim: int, inflation: float = INFLATION) -> float
             value=dim,
         )
     largest = inflation * clip_norm / math.sqrt(dim)
-    if not (largest > 0 and math.isfinite(largest)):
+    if not (RANGE[0] <= clip_norm <= RANGE[1] and largest > 0 and math.isfinite(largest)):
         raise InputError(
-            f"clip_norm {clip_norm}, inflation {inflation}: both must be positive and finite",
+            f"clip_norm {clip_norm}, inflation {inflation}: the first must be from {RANGE[0]:.3g} to {RANGE[1]:.3g}, "
+            "the second positive and finite",
             code="clip-norm-or-inflation-out-of-range",
             parameter="clip_norm",
             value=clip_norm,

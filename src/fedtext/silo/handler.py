@@ -45,6 +45,7 @@ from fedtext.privacy.spending import total_epsilon
 from fedtext.silo.audit_log import Entry, Outcome, add_entry
 from fedtext.silo.known import QUESTIONS
 from fedtext.silo.local_data import LocalData, fingerprint, read_local_data, unit_rules
+from fedtext.silo.rehearsal import UNANSWERABLE, validate_answerable
 from fedtext.silo.secure_answers import CHANGED, SecureAnswers
 from fedtext.silo.settings import Silo
 from fedtext.silo.trainings import Trainings
@@ -55,7 +56,7 @@ from fedtext.training.asked_of_silos import LocalTraining
 LOG = logging.getLogger(__name__)
 KEY = "private_noise_key.json"
 NOT_ASKED, FAILED, BUDGET = "silo-not-asked", "silo-failed", "silo-budget"
-OF_OTHER_DATA = "released-of-other-data"
+OF_OTHER_DATA, NO_PRICE = "released-of-other-data", "silo-no-price"
 
 
 class _Replied(NamedTuple):
@@ -127,12 +128,15 @@ class MessageHandler:
             self._trainings.validate_asked(inquiry)
             if secure is not None:
                 self._secure.validate_sum(inquiry, secure)
-            if secure is not None or query.own:  # noise of one message hides nothing of another, nor has its sample
-                query = query.about(asked)
+            # Noise of one question hides nothing of another, whatever a server calls them; nor has a draw its sample.
+            query = query.about(inquiry.digest if secure is None and not query.own else asked)
             releases = self._releases(query, inquiry.question, ledger)
             priced = ledger.model_copy(update={"releases": tuple(releases)}).spent()
         except FedtextError as error:
             return self._refused(error.code, str(error))
+        except Exception:  # of public values alone
+            LOG.exception("%s cannot be priced", query.name)
+            return self._refused(NO_PRICE, f"'{query.name}' has no price: ask with a noise multiplier of 0.01 or more")
         try:
             if isinstance(inquiry.question, LocalTraining):
                 return self._trained(query, inquiry.question, ledger, releases, asked)._replace(epsilon=priced)
@@ -141,7 +145,7 @@ class MessageHandler:
             LOG.info("%s", error)
             return self._refused(BUDGET, self._overdrawn(query, priced), priced)
         except Exception as error:
-            if isinstance(error, FedtextError) and error.code in (OF_OTHER_DATA, CHANGED):
+            if isinstance(error, FedtextError) and error.code in (OF_OTHER_DATA, CHANGED, UNANSWERABLE):
                 return self._refused(error.code, str(error), priced)
             LOG.exception("%s was not answered", query.name)
             why = "something failed while it answered; what, stands in its own log alone"  # it may quote text
@@ -166,16 +170,20 @@ class MessageHandler:
     def _answered(self, query: Query, inquiry: Inquiry, ledger: Ledger, asked: str) -> _Replied:
         known, secure = len(self.budget.history.entries()), inquiry.secure
         assert isinstance(inquiry.question, Question)
-        samples = self.local_data().asked(inquiry.question)
+        held = self.local_data()
+        validate_answerable(inquiry.question, query.dim, held.embeddings.shape[1])
+        samples = held.asked(inquiry.question)
         shares = None if secure is None else len(set(inquiry.query.parties or ()))
         if secure is not None:
-            self._secure.validate_held(asked, samples)
+            self._secure.validate_held(asked, held.digest)
         with guarding(self.budget.guard_of(kind_of(type(inquiry.question)), releases=True)):
-            found = release_grid_sum(query, inquiry.question.blocks, samples, ledger, self._key, shares=shares)
+            found = release_grid_sum(
+                query, inquiry.question.blocks, samples, ledger, self._key, shares=shares, bound_to=held.digest
+            )
         outcome: Outcome = "repeated" if len(self.budget.history.entries()) == known else "answered"
         if secure is None:
             return _Replied(Answer(self.silo.name, found.sum), outcome)
-        self._secure.remember(asked, samples, found)
+        self._secure.remember(asked, held.digest, found)
         return _Replied(self._secure.masked(found, inquiry, secure, asked), outcome)
 
     def _overdrawn(self, query: Query, priced: float) -> str:

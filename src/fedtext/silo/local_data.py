@@ -42,6 +42,7 @@ class LocalData:
         holder: The silo's own code.
         length: Tokens of the longest passage.
         named: Whether a column says whom a row is about.
+        digest: Digest of all passages, with whose and of which class each is, in any order.
     """
 
     records: pd.DataFrame
@@ -51,6 +52,7 @@ class LocalData:
     holder: int
     length: int
     named: bool
+    digest: str
 
     @property
     def people(self) -> set[str]:
@@ -93,7 +95,8 @@ def read_local_data(silo: Silo, beside: Path, folder: Path) -> LocalData:
     kept = folder / KEPT.format(digest=_digest(samples, silo))
     (holder,) = unit_codes([silo.name]).tolist()
     named = silo.table.client_column is not None
-    return LocalData(records, samples, _embeddings(samples, silo, kept), unit, holder, silo.chunking.length, named)
+    embeddings, told = _embeddings(samples, silo, kept), _digest_of_all(samples, unit)
+    return LocalData(records, samples, embeddings, unit, holder, silo.chunking.length, named, told)
 
 
 def fingerprint(silo: Silo, beside: Path) -> tuple[object, ...]:
@@ -134,6 +137,12 @@ def _digest(samples: pd.DataFrame, silo: Silo) -> str:
     for text in samples["text"]:
         state.update(hashlib.sha256(text.encode()).digest())
     return state.hexdigest()[:16]
+
+
+def _digest_of_all(samples: pd.DataFrame, unit: Int64[np.ndarray, " sample"]) -> str:
+    rows = zip(unit.tolist(), nullable(samples["label"]), samples["text"], strict=True)
+    each = sorted(hashlib.sha256(json.dumps(row).encode()).digest() for row in rows)
+    return hashlib.sha256(b"".join(each)).hexdigest()
 
 
 def _short(value: object) -> str:

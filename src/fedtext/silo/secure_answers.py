@@ -9,11 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from jaxtyping import Shaped
-
 from fedtext.federation.inquiry import Inquiry, Masked, SecureSum
-from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.secure_sum import GridSum
 from fedtext.federation.units import digest
 from fedtext.privacy.noise import NoiseKey, keyed_bytes
@@ -43,19 +39,19 @@ class SecureAnswers:
         """Raise ValueError if the silo takes no part in the sum; it tells public values alone."""
         self.silo.terms.validate_sum(self.silo.name, inquiry.query.parties or (), secure.honest_fraction)
 
-    def validate_held(self, asked: str, samples: PrivateSamples) -> None:
-        """Raise ValueError if the message of digest `asked` was answered from other samples; nothing is paid yet."""
-        held, _ = self._known(asked)
-        if held not in ("", self._digest(asked, samples.features, samples.unit, samples.label)):
+    def validate_held(self, asked: str, held: str) -> None:
+        """Raise ValueError if the message of digest `asked` was answered from text of another digest, yet unpaid."""
+        known, _ = self._known(asked)
+        if known not in ("", self._digest(asked, held)):
             raise self._changed()
 
-    def remember(self, asked: str, samples: PrivateSamples, found: GridSum) -> None:
-        """Keep what the message of digest `asked` is answered from and with.
+    def remember(self, asked: str, held: str, found: GridSum) -> None:
+        """Keep what the message of digest `asked` is answered from, the text of digest `held`, and with.
 
         Raises:
             ValueError: it was answered with another sum, by whatever change: two under one mask never leave.
         """
-        told = self._digest(asked, samples.features, samples.unit, samples.label), self._digest(asked, found.sum)
+        told = self._digest(asked, held), self._digest(asked, digest(found.sum))
         if self._known(asked) not in (("", ""), told):
             raise self._changed()
         file = self._file(asked)
@@ -65,7 +61,7 @@ class SecureAnswers:
                 temporary.write_text(" ".join(told), "utf-8")
 
     def _known(self, asked: str) -> tuple[str, str]:
-        """Return the digests of the samples and of the sum of an earlier answer; empty if there was none."""
+        """Return the digests of the text and of the sum of an earlier answer; empty if there was none."""
         file = self._file(asked)
         held, sum_ = file.read_text("utf-8").split() if file.exists() else ("", "")
         return held, sum_
@@ -73,8 +69,8 @@ class SecureAnswers:
     def _file(self, asked: str) -> Path:
         return self.folder / ANSWERED / asked
 
-    def _digest(self, asked: str, *arrays: Shaped[np.ndarray, " ..."]) -> str:
-        return keyed_bytes(self.key, 16, ("answered", asked, digest(*arrays))).hex()
+    def _digest(self, asked: str, told: str) -> str:
+        return keyed_bytes(self.key, 16, ("answered", asked, told)).hex()
 
     def _changed(self) -> InputError:
         return InputError(
