@@ -7,7 +7,7 @@ import math
 import multiprocessing
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from fedtext.privacy.noise import new_noise_key
 from fedtext.privacy.parties import Party
 from fedtext.privacy.plan import planned_multiplier
 from fedtext.privacy.registry import Registry
-from fedtext.privacy.spending import Rules, TotalExceeded, total_epsilon
+from fedtext.privacy.spending import Rules, Spent, TotalExceeded, total_epsilon
 from tests.parameters import conf_base
 from tests.refusals import refuses
 
@@ -456,3 +456,29 @@ def test_of_two_gates_that_ask_at_the_same_time_for_what_is_left_once_one_gets_i
         one.join(60)
     assert said == ["refused", "released"]
     assert sum(len(release_history(tmp_path / root)) for root in set(roots)) == 1
+
+
+class Lost(Registry):
+    """A registry that the process does not reach any more, once the charge stands in the data root."""
+
+    def add(self, path: Path, entries: Iterable[Spent]) -> None:
+        raise KeyboardInterrupt
+
+
+def test_a_charge_that_was_not_confirmed_is_judged_again_before_it_is_made(tmp_path: Path) -> None:
+    """Somebody else may have spent what was left meanwhile, and could not know of it."""
+
+    def of(root: str, registry: Registry, **changes: Any) -> DataSetBudget:
+        history = History(tmp_path / root, registry=registry)
+        history.register_units([], ["what all of them have written to somebody"])
+        return account(tmp_path / root, history=history, **changes)
+
+    of("mine", Registry())
+    with pytest.raises(KeyboardInterrupt):
+        run(account(tmp_path / "mine", history=History(tmp_path / "mine", registry=Lost())), opened())
+    assert len(release_history(tmp_path / "mine")) == 1
+    run(of("theirs", Registry()), opened(delta=DELTAS[1]))
+    with refuses("charge-overtaken", value="sum"):
+        release(of("mine", Registry()), opened(), untouched)
+    run(of("mine", Registry(), total=3.0), opened())
+    run(of("mine", Registry()), opened())  # confirmed, so it is made, and free

@@ -6,6 +6,7 @@ What a registry finds and refuses is the same for a user's own and for a team's,
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -229,3 +230,31 @@ def test_who_judges_is_alone(tmp_path: Path, private: Private) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(add, range(24))) == 5
+
+
+def test_a_clock_that_is_put_back_changes_no_order(
+    tmp_path: Path, private: Private, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the first release promised is the budget, and not what one promised that seems earlier."""
+    private(tmp_path / "a").add(ONE)
+    monkeypatch.setattr(time, "time_ns", lambda: 1)
+    private(tmp_path / "b").add(TWO)
+    private(tmp_path / "a").add(THREE)
+    for root in ("a", "b"):
+        assert [entry.round for entry in private(tmp_path / root).entries()] == [1, 2, 3]
+
+
+def test_people_are_on_record_under_the_present_name_of_their_data_root(tmp_path: Path, private: Private) -> None:
+    """Another data root may have had the name before: what is released here would be charged to its people."""
+    private(tmp_path / "mine")
+    private(tmp_path / "other", [text.replace("person", "client") for text in TEXTS])
+    shutil.rmtree(tmp_path / "mine")
+    shutil.move(tmp_path / "other", tmp_path / "mine")
+    moved = private(tmp_path / "mine", None)
+    assert not moved.is_registered
+    with refuses("people-not-known"):
+        moved.validate_people_known()
+    there = private(tmp_path / "mine", [text.replace("person", "client") for text in TEXTS])
+    assert there.is_registered
+    there.add(ONE)
+    assert where(private(tmp_path / "third", [text.replace("person", "client") for text in TEXTS])) == {1: "mine"}

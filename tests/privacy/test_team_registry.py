@@ -18,6 +18,7 @@ from fedtext.privacy.team_registry import TeamRegistry
 from fedtext.system.refusal import RunRefusedError
 from tests.postgres_server import OWNER, PASSWORD, Cutting, Server, postgres, team_database
 from tests.privacy.histories import release, spent
+from tests.privacy.test_data_set_budget import account, opened, run
 from tests.refusals import refuses
 
 __all__ = ["postgres", "team_database"]
@@ -165,6 +166,24 @@ def test_a_charge_whose_connection_is_lost_counts_and_says_so(
     assert again.entries() == (ONE,)
     assert not again.add(ONE), "made again it is the same release"
     assert postgres.execute(count, database_of(team_database)) == [(1,)]
+
+
+def test_what_a_colleague_spends_after_a_lost_connection_is_not_spent_twice(
+    tmp_path: Path, postgres: Server, team_database: str
+) -> None:
+    read(tmp_path / "mine", team_database, "here")
+    cable = Cutting(postgres.port, b"COMMIT\0", arrives=False)
+    address = postgres.address(database_of(team_database), port=cable.port)
+    with refuses("charge-not-confirmed"):
+        History(tmp_path / "mine", registry=TeamRegistry(address, "here")).add(ONE)
+    cable.close()
+    theirs = account(tmp_path / "theirs", history=read(tmp_path / "theirs", team_database, "there"))
+    run(theirs, opened())
+    mine = account(tmp_path / "mine", history=read(tmp_path / "mine", team_database, "here"))
+    gate = mine.guard_of("node", releases=True)
+    with refuses("charge-overtaken", value=ONE.name):
+        gate.admit(ONE.release, opened(), ONE.draw)
+    assert [entry.elsewhere for entry in theirs.history.entries()] == [""], "what was not released is not theirs to pay"
 
 
 def test_a_connection_lost_before_the_charge_charges_nothing(

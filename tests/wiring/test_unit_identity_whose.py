@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from kedro.framework.project import settings
 
-from fedtext.privacy.history import FILE, FOLDER, release_history
+from fedtext.privacy.history import FILE, FOLDER, History, release_history
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.unit_identity import units_known_by
 from tests.refusals import refuses
@@ -208,3 +208,22 @@ def test_ids_count_where_a_column_or_a_list_names_them(tmp_path: Path) -> None:
         assert units_known_by(records, {"corpus": corpus})[0] == set()
     (listed := tmp_path / "ids.txt").write_text("silent\n")
     assert units_known_by(records, {"privacy": {"enrolment": str(listed)}})[0] == {"silent"}
+
+
+def test_people_whose_record_could_not_be_written_are_recorded_by_the_next_run(
+    toy: ToyProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another table was read here before, so that the data root has people on record: others."""
+    others = [text.replace("person", "client") for text in TEXTS]
+    run(toy, table(tmp_path / "others.txt", others), total_epsilon=3.0)
+    mine = table(tmp_path / "mine.txt", TEXTS)
+    with monkeypatch.context() as patch:
+        patch.setattr(History, "register_units", stopped)
+        with pytest.raises(RunRefusedError):
+            run(toy, mine, total_epsilon=3.0)
+    run(toy, mine, total_epsilon=3.0)
+    assert " is spent" in refused(toy, table(tmp_path / "copy.txt", TEXTS), "other")
+
+
+def stopped(*_: Any) -> None:
+    raise RunRefusedError("the registry could not be written", code="registry-not-writable")

@@ -17,6 +17,7 @@ from fedtext.privacy.spending import (
     REMEDY,
     Rules,
     Spent,
+    Total,
     budget_of,
     not_yet_made,
     total_epsilon,
@@ -121,7 +122,9 @@ class NodeBudgetGuard:
         self._ledger = ledger
         with self.account.while_recording():
             self.account.history.validate_people_known()
-            if not self._made(release, draw):
+            if made := self._made(release, draw):
+                self._check_confirmed(release, made)
+            else:
                 self.account._check(ledger, [release])
 
     def confirm(self, release: Release, round: int, receipt: str, draw: str) -> None:
@@ -137,10 +140,10 @@ class NodeBudgetGuard:
     def _recheck(self, release: Release, entry: Spent) -> None:
         """Check the budget again under the lock on the history: another run may have released since."""
         assert self._ledger is not None
-        if any(one.key == entry.key for one in self._entries()):
-            return  # the very same bytes
         made = self._made(release, entry.draw)
-        if not made:
+        if any(one.key == entry.key for one in self._entries()):  # the very same bytes
+            self._check_confirmed(release, [entry])
+        elif not made:
             self.account._check(self._ledger, [release])
         elif any(one.round == entry.round for one in made):
             self._check_second(release, entry)
@@ -167,27 +170,41 @@ class NodeBudgetGuard:
 
             self.account.history.add(entry, judge)
 
+    def _check_confirmed(self, release: Release, made: Sequence[Spent]) -> None:
+        """Raise RunRefusedError if a charge was cut off half-way, and others have spent what it needs meanwhile."""
+        if self.account.public or self.account.history.unconfirmed().isdisjoint(one.key for one in made):
+            return
+        if (worst := self._overdrawn(release, self._entries())) is not None:
+            raise RunRefusedError(
+                f"'{release.name}' was charged and not released, and others have released of these people since: to "
+                f"release it now would make epsilon {worst.epsilon:.6g}, {_promised_of(worst)}. Nothing was released. "
+                f"{REMEDY}",
+                code="charge-overtaken",
+                value=release.name,
+            )
+
     def _check_second(self, release: Release, entry: Spent) -> None:
         """Raise RunRefusedError if the same plan on other data is beyond the budget.
 
         It counts as one more release, to which the same clients were sampled.
         """
-        assert self._ledger is not None
         if self.account.public:
             return
-        history = (*self._entries(), entry)
-        found = totals(history, self._ledger, self.account.rules, allowed=self.account.total)
-        too_much = [total for total in found if release.costs(total.party) and total.is_overdrawn]
-        if too_much:
-            worst = worst_total(too_much)
+        if (worst := self._overdrawn(release, (*self._entries(), entry))) is not None:
             raise RunRefusedError(
                 f"'{release.name}' was released before, of other data, with other public inputs (a seed, a model, a "
                 f"public text) or under another noise key: to release it again would make epsilon {worst.epsilon:.6g}, "
-                f"counted for {worst.promise} as it was promised, and all releases of this data set together may cost "
-                f"{worst.budget:.6g}. Nothing was released. Put back what was changed. {REMEDY}",
+                f"{_promised_of(worst)}. Nothing was released. Put back what was changed. {REMEDY}",
                 code="released-of-other-data",
                 value=release.name,
             )
+
+    def _overdrawn(self, release: Release, history: Sequence[Spent]) -> Total | None:
+        """Return the worst total of a history that one of the release's payers cannot pay; None if all can."""
+        assert self._ledger is not None
+        found = totals(history, self._ledger, self.account.rules, allowed=self.account.total)
+        too_much = [total for total in found if release.costs(total.party) and total.is_overdrawn]
+        return worst_total(too_much) if too_much else None
 
     def _made(self, release: Release, draw: str) -> list[Spent]:
         """Return the recorded releases of the same plan and units that may have had the same sample as this one."""
@@ -217,3 +234,10 @@ class NodeBudgetGuard:
             partition=ledger.partition,
             budgets=tuple((one.name, one.epsilon) for one in ledger.parties if one.epsilon < declared.epsilon),
         )
+
+
+def _promised_of(total: Total) -> str:
+    return (
+        f"counted for {total.promise} as it was promised, and all releases of this data set together may cost "
+        f"{total.budget:.6g}"
+    )

@@ -9,6 +9,7 @@ history.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -27,6 +28,7 @@ from fedtext.system.locks import locked
 from fedtext.system.refusal import RunRefusedError
 
 FOLDER, FILE = ".fedtext", "releases.jsonl"
+NAMED = "registered_as"  # digest of the name by which the registry knows the data root and its people
 LOCK = "lock"  # of the run that writes to the data root
 HISTORY_ROOT = "FEDTEXT_HISTORY_ROOT"  # environment: the data root of the run that started this one
 
@@ -100,20 +102,35 @@ class History:
             ) from None
         return new[0]
 
+    def unconfirmed(self) -> set[tuple[object, ...]]:
+        """Return the keys of the entries of this data root that the registry lacks: charges that were cut off half-way.
+
+        Nothing was released of them unless the registry is an old copy. Who released meanwhile did not know of them.
+        """
+        if self._registry is None or not (own := self.own()):
+            return set()
+        known = {one.entry.key for root in self._registry.related(self._roots) for one in root.releases}
+        return {entry.key for entry in own} - known
+
     def register_units(self, clients: Iterable[str], texts: Iterable[str]) -> None:
         """Record in the registry, if there is one, which clients and texts lie in this data root."""
-        if self._registry is not None:
-            clients, texts = set(clients), set(texts)
-            with self._locked(whole=True):
-                for root in self._roots:
-                    if not (root / FOLDER / FILE).exists() and (lost := self._registered(root)):
-                        if self._registry.is_of(root, clients, texts):
-                            write_text(root / FOLDER / FILE, "".join(_lines(lost)))
-                        else:
-                            self._registry.retire(root)  # other people's text has replaced theirs
-                    self._registry.add(root, self._read(root))
-                    self._registry.register_data_set(root, clients, texts)
-            self._is_known = True
+        if self._registry is None:
+            return
+        clients, texts = set(clients), set(texts)
+        with self._locked(whole=True):
+            for root in self._roots:
+                if not (root / FOLDER / FILE).exists() and (lost := self._registered(root)):
+                    if self._registry.is_of(root, clients, texts):
+                        write_text(root / FOLDER / FILE, "".join(_lines(lost)))
+                    else:
+                        self._registry.retire(root)  # other people's text has replaced theirs
+                entries = self._read(root)
+                if not self._is_on_record(root):  # what is charged later is added once it is judged
+                    self._registry.add(root, entries)
+                self._registry.register_data_set(root, clients, texts)
+        for root in self._roots:  # once a database has confirmed it
+            write_text(root / FOLDER / NAMED, self._name_digest(root))
+        self._is_known = True
 
     def restore(self) -> None:
         """Write a history that was removed again, from the registry, where a run's other records still exist."""
@@ -142,7 +159,18 @@ class History:
     @property
     def is_registered(self) -> bool:
         """True if the registry has recorded this data root's units, or need not."""
-        return self._registry is None or bool(self._registry.data_root(self._roots[0]).data_sets)
+        return self._registry is None or self._is_on_record(self._roots[0])
+
+    def _is_on_record(self, root: Path) -> bool:
+        """Return True if the registry knows this data root by its present name, which another may have had before."""
+        assert self._registry is not None
+        told = root / FOLDER / NAMED
+        has_name = told.exists() and told.read_text(encoding="ascii") == self._name_digest(root)
+        return has_name and bool(self._registry.data_root(root).data_sets)
+
+    def _name_digest(self, root: Path) -> str:
+        assert self._registry is not None
+        return hashlib.sha256(os.fsencode(self._registry.name_of(root))).hexdigest()
 
     def _may_be_others(self, root: Path | None) -> bool:
         """Return True if a run's data root was removed, and the units of the text there now are not yet recorded."""

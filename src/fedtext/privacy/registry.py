@@ -124,7 +124,7 @@ KEY_BYTES = 32
 
 
 class Registered(Parameters):
-    """A release and when it was recorded, in nanoseconds: it orders releases of several data roots."""
+    """A release and when it was recorded, in nanoseconds: it orders releases of all data roots, whatever the clock."""
 
     made: int
     entry: Spent
@@ -227,8 +227,7 @@ class Registry:
 
     def related(self, roots: Collection[Path]) -> list[DataRoot]:
         """Return the data roots themselves and all others in which data sets with one of their units were read."""
-        files = sorted((self.folder / DATA_ROOTS).glob("*.json"))
-        known = [_read(file) for file in files if not file.name.startswith(PARTIAL)]  # those another run is writing
+        known = self._roots()
         own = {self.name_of(root) for root in roots}
         theirs = {name for root in known if root.path in own for name in root.data_sets}
         if not theirs:
@@ -270,9 +269,16 @@ class Registry:
         """Record the releases of a data root that are not yet recorded; the caller must hold the lock."""
         root = self.data_root(path)
         known = {one.entry for one in root.releases}
-        new = [Registered(made=time.time_ns(), entry=entry) for entry in dict.fromkeys(entries) if entry not in known]
-        if new:
-            self._write(root.model_copy(update={"releases": (*root.releases, *new)}))
+        if not (new := [entry for entry in dict.fromkeys(entries) if entry not in known]):
+            return
+        last = max((one.made for other in self._roots() for one in other.releases), default=0)
+        now = max(time.time_ns(), last + 1)  # after all others, though the clock was put back
+        made = tuple(Registered(made=now + at, entry=entry) for at, entry in enumerate(new))
+        self._write(root.model_copy(update={"releases": (*root.releases, *made)}))
+
+    def _roots(self) -> list[DataRoot]:
+        files = sorted((self.folder / DATA_ROOTS).glob("*.json"))
+        return [_read(file) for file in files if not file.name.startswith(PARTIAL)]  # those another run is writing
 
     def _sketch(self, name: str) -> Sketch:
         file = self._data_sets() / name

@@ -2,6 +2,7 @@
 
 - `nodes/<node>.json`: what the node's outputs were made from, written after the last of them: the commit marker.
 - `releases.jsonl`: every release from the private data here (fedtext.privacy.history).
+- `registered_as`: by which name the registry knows these people, as a digest (there too).
 - `pieces/<node>/`: what a node that was killed, or is at work, has finished (fedtext.system.finished_pieces).
 - `last_run.json`: the nodes of the run that was finished last, those that were up to date among them.
 - `lock`: held by the one run that may write; `lock_holder.json` says which (fedtext.system.held_locks).

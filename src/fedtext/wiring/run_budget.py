@@ -44,12 +44,21 @@ class RunBudget:
         self.account = DataSetBudget(history, declared.public, declared.total, rules, while_recording=suspended)
         self._pipeline, self._catalog = pipeline, catalog
         self._opened: list[Ledger] = []
+        self._was_on_record = history.is_registered
+        self._told = set[str]()  # nodes whose text's people were recorded
+
+    def record_people(self, node: Node) -> None:
+        """Record in the history whose text the node has read, before any release of it."""
+        names = [] if self.account.public else [name for name in node.outputs if name.rpartition(".")[2] == RECORDS]
+        for name in names:
+            self.account.history.register_units(*units_known_by(self._catalog.load(name), active_parameters()))
+            self._told.add(node.name)
 
     def after(self, node: Node, *, ran: bool) -> None:
         """Look at what a node has made, whether it `ran` or was up to date.
 
-        Records whose text was read, before any release of it; compares the ledgers that are open with the budget; says
-        before the first release how its noise compares with its signal, and what the run will take.
+        Compares the ledgers that are open with the budget, and says before the first release how its noise compares
+        with its signal, and what the run will take.
 
         Raises:
             TotalExceeded: The planned releases exceed the budget.
@@ -57,7 +66,9 @@ class RunBudget:
         opens = Tag.BUDGET in node.tags
         if opens:
             self._opened += self._ledgers(node)
-        if self._record_people(node, anew=ran) or opens:
+        if not self._was_on_record and node.name not in self._told:
+            self.record_people(node)
+        if opens or node.name in self._told:
             for ledger in self._opened:
                 self.account.validate_plan(ledger)
         if opens and ran:
@@ -67,18 +78,6 @@ class RunBudget:
 
     def _ledgers(self, node: Node) -> list[Ledger]:
         return [ledger for name in node.outputs if isinstance(ledger := self._catalog.load(name), Ledger)]
-
-    def _record_people(self, node: Node, *, anew: bool) -> bool:
-        """Record in the history whose text the node has read, before any release of it; return whether it did.
-
-        `anew`: the node ran, so that it may have read other text than before.
-        """
-        names = [name for name in node.outputs if name.rpartition(".")[2] == RECORDS]
-        if self.account.public or not names or (self.account.history.is_registered and not anew):
-            return False
-        for name in names:
-            self.account.history.register_units(*units_known_by(self._catalog.load(name), active_parameters()))
-        return True
 
     def _announce_plan(self, node: Node) -> None:
         """Print what the run will write and take, as soon as its first ledger is open."""

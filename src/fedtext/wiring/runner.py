@@ -185,6 +185,7 @@ class _WhatIsLeft:
                 around.enter_context(one)
             self._execute(watched)
         seconds = time.perf_counter() - began
+        self._budget.record_people(node)  # before it counts as done: a run that is stopped does it again
         self._clock.end(node, seconds)
         self._ran.add(node.name)
         gate.log_repeats()
