@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import fsspec
@@ -9,8 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from fedtext.cli import cli
+from fedtext.resuming.records import Store
 from fedtext.wiring.exporting import export_results
 from tests.refusals import refuses
+from tests.wiring.conftest import ToyProject
 
 RESULTS = {"07_model_output/popri/synthetic.parquet", "08_reporting/popri/report.html"}
 
@@ -63,3 +66,25 @@ def test_a_data_root_at_an_address_is_refused_in_one_sentence(tmp_path: Path) ->
     assert "data_root is s3://..., and a run locks, syncs and renames its files" in str(done.output)
     assert "secret" not in done.output
     assert not Path("s3:").exists()
+
+
+def test_results_of_two_runs_side_by_side_are_refused(toy: ToyProject, tmp_path: Path) -> None:
+    """A part of a pipeline, or a run that was stopped, has replaced what an earlier report tells of."""
+    place, out = toy.data / "08_reporting", tmp_path / "out"
+    for pipeline in (None, "told"):
+        toy.run(pipeline, toy={"draws": 3})
+    assert export_results(toy.data, str(out)) == 2
+    toy.run(toy={"draws": 4})
+    shutil.copytree(toy.data, tmp_path / "copy")
+    for root in (toy.data, tmp_path / "copy"):
+        with refuses("results-of-two-runs", parameter="data_root", value=[str(root / "08_reporting/facts.json")]):
+            export_results(root, str(out))
+    toy.run("told", toy={"draws": 4})
+    assert export_results(toy.data, str(out)) == 2
+    assert (out / "08_reporting/facts.json").read_bytes() == (place / "facts.json").read_bytes()
+
+
+def test_nothing_is_exported_while_a_run_is_writing(root: Path, tmp_path: Path) -> None:
+    with Store.locked(root), refuses("data-root-busy"):
+        export_results(root, str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()

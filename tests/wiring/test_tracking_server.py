@@ -128,9 +128,13 @@ def test_a_setting_that_is_none_and_a_server_that_is_down_are_one_sentence(toy: 
         assert done.returncode == 1
         assert sentence in done.stderr
         assert "Traceback" not in done.stderr
-    with refuses("tracking-server-unreachable"):
-        check_server("https://127.0.0.1:9")
     check_server("sqlite:////data/mlflow.db")
+
+
+def test_a_server_s_password_is_in_no_refusal() -> None:
+    with refuses("tracking-server-unreachable", value="https://127.0.0.1:9") as refused:
+        check_server("https://me:secret@127.0.0.1:9")
+    assert "secret" not in str(refused.value)
 
 
 def test_names_are_in_signs_that_mlflow_has() -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
+from fedtext.resuming.outdated import outdated
+from fedtext.resuming.records import STORE, Store
 from fedtext.system.atomic import PARTIAL, REPLACED
 from fedtext.system.errors import FedtextError, MissingFileError
+from fedtext.system.refusal import RunRefusedError
 from fedtext.system.remote_files import file_system, unreachable
 
 RESULTS = ("07_model_output", "08_reporting")
 KEPT_HERE = ("private_", "unprotected", PARTIAL, REPLACED)  # beginnings of names, of files and folders, that stay
+SHOWN = 3  # of the files that a refusal is about
 
 
 def export_results(data_root: Path, target: str) -> int:
@@ -20,6 +26,7 @@ def export_results(data_root: Path, target: str) -> int:
     nothing is removed.
 
     Raises:
+        RunRefusedError: A run is writing there, or has left results of two runs side by side.
         OSError: There are no results yet, or the place cannot be written to.
         ValueError: The address holds a password, or no package writes to such addresses.
     """
@@ -31,6 +38,21 @@ def export_results(data_root: Path, target: str) -> int:
             parameter="data_root",
             value=str(data_root),
         )
+    with Store.locked(data_root) if os.access(data_root / STORE, os.W_OK) else nullcontext():
+        _copy(data_root, found, target)
+    return len(found)
+
+
+def _copy(data_root: Path, found: list[Path], target: str) -> None:
+    if old := outdated(data_root, found):
+        shown = ", ".join(path.relative_to(data_root).as_posix() for path in old[:SHOWN])
+        raise RunRefusedError(
+            f"{shown}{' and others' if old[SHOWN:] else ''} in {data_root} tell of earlier results than those that lie "
+            "there now: run the whole job to its end, or remove what no job makes any more, and export again",
+            code="results-of-two-runs",
+            parameter="data_root",
+            value=[str(path) for path in old],
+        )
     files, place = file_system(target, "--to")
     try:
         for path in found:
@@ -41,7 +63,6 @@ def export_results(data_root: Path, target: str) -> int:
         raise
     except Exception as error:  # each package raises errors of its own
         raise unreachable(target, "--to", error) from None
-    return len(found)
 
 
 def _results(data_root: Path) -> Iterator[Path]:

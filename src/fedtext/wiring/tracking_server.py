@@ -75,10 +75,11 @@ def check_server(uri: object) -> None:
     try:
         socket.create_connection((parts.hostname or "", parts.port or PORTS[parts.scheme]), timeout=PATIENCE).close()
     except (OSError, ValueError) as error:
+        shown = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()  # without a password
         raise RunRefusedError(
-            f"MLflow's server {uri} cannot be reached ({error}): start it, correct server.mlflow_tracking_uri in "
+            f"MLflow's server {shown} cannot be reached ({error}): start it, correct server.mlflow_tracking_uri in "
             "mlflow.yml, or run without it: FEDTEXT_TRACKING=off",
             code="tracking-server-unreachable",
             parameter="server.mlflow_tracking_uri",
-            value=uri,
+            value=shown,
         ) from None
