@@ -55,7 +55,10 @@ def _script(letter: str) -> str:
 
 
 HELD_KEY = re.compile(r"([^\s0])\1{5}|(?<![\d.,])0{6}|0{13}")  # the same mark six times running, but for 1000000
-GAP = re.compile(r"(?<!\w)(?:\[[a-z'’][a-z'’_/ ]*\d*\]|\{[a-z'’ ]+\}|<[a-z'’ ]+>)", re.I)  # "Dear [Your_Name2]"
+TAG = "(?:p|br|b|i|u|em|hr|ul|ol|li|tr|td|th|div|span|strong|table|code|pre|body|html)>"  # of a page; no gap
+GAP = re.compile(  # "Dear [Your_Name2]"
+    rf"(?<!\w)(?:\[[a-z'’][a-z'’_/ ]*\d*\]|\{{[a-z'’ ]+\}}|<(?!{TAG})[a-z'’ ]+>)", re.IGNORECASE
+)
 WORD = re.compile(r"[^\W_]+")  # of a name in code, each of its words
 PHRASE = 3  # words
 LOOP = 0.2  # share of a text's phrases that stood in it before
