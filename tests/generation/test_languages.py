@@ -66,3 +66,19 @@ def test_a_word_is_listed_once(language: str) -> None:
     listed = FUNCTION_WORDS[language].split()
     assert listed == sorted(set(listed), key=listed.index)
     assert all(word == word.casefold() for word in listed)
+
+
+@pytest.mark.parametrize(
+    ("description", "language"),
+    [
+        ("notes in Finnish that nurses write about patients", "Finnish"),
+        ("messages that customers send to a shop, in Hebrew", "Hebrew"),
+        ("posts in simple German", "German"),
+        ("chats in English and Arabic", "Arabic"),
+        ("messages in English", "English"),
+        ("notes in which French restaurants are praised", "English"),
+    ],
+)
+def test_a_language_that_the_description_names_is_wanted(description: str, language: str) -> None:
+    """Else no run would say that its models know English alone."""
+    assert wanted_language(description) == language

@@ -33,8 +33,17 @@ FUNCTION_WORDS = {  # the commonest ones; a word of several languages stands wit
     "over te tot uit van voor wat wij ze zij",
 }
 SCRIPTS = {"ARABIC": "Arabic script", "CJK": "Chinese, Japanese or Korean script"}
-OTHERS = ("Arabic", "Chinese", "Hindi", "Japanese", "Korean", "Polish", "Russian", "Swedish", "Turkish", "Ukrainian")
-NAMED = re.compile(rf"\bin ({'|'.join((*FUNCTION_WORDS, *OTHERS))})\b", re.IGNORECASE)
+OTHERS = (
+    *("Arabic", "Armenian", "Bengali", "Bulgarian", "Cantonese", "Catalan", "Chinese", "Croatian", "Czech", "Danish"),
+    *("Estonian", "Farsi", "Finnish", "Georgian", "Greek", "Hebrew", "Hindi", "Hungarian", "Icelandic", "Indonesian"),
+    *("Irish", "Japanese", "Korean", "Latvian", "Lithuanian", "Malay", "Mandarin", "Norwegian", "Persian", "Polish"),
+    *("Romanian", "Russian", "Serbian", "Slovak", "Slovenian", "Swahili", "Swedish", "Tamil", "Thai", "Turkish"),
+    *("Ukrainian", "Urdu", "Vietnamese", "Welsh"),
+)
+MANNER = (
+    "simple|plain|easy|spoken|formal|informal|brazilian|mexican|swiss|austrian|canadian|egyptian|english (?:and|or)"
+)
+NAMED = re.compile(rf"\bin (?:(?:{MANNER}) )?({'|'.join((*FUNCTION_WORDS, *OTHERS))})\b", re.IGNORECASE)
 WORD = re.compile(r"[^\W\d_]+")
 
 
