@@ -206,7 +206,7 @@ def test_a_column_that_was_asked_for_must_exist(tmp_path, field):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
-@pytest.mark.parametrize("name", [" client_id", "Client_ID"])
+@pytest.mark.parametrize("name", [" client_id", "Client_ID", "\u200fclient_id", "\uff43lient_id"])
 def test_a_client_column_by_almost_its_name_does_not_make_each_row_a_client(tmp_path, suffix, name):
     corpus = write(tmp_path / f"a.{suffix}", {"text": [SECRET, "b", "c"], name: ["x", "x", "y"]})
     refused(corpus, "column-nearly-named", f"a.{suffix}", repr(name), "'client_id'")
@@ -289,7 +289,9 @@ def test_empty_and_missing_texts_name_up_to_five_rows(tmp_path, suffix, rows):
 
 @pytest.mark.parametrize(("suffix", "rows"), [("parquet", "rows"), ("jsonl", "lines")])
 def test_a_text_that_is_no_text(tmp_path, suffix, rows):
-    refused(write(tmp_path / f"a.{suffix}", {"text": [1, 2]}), "unusable-rows", f"{rows} 1, 2")
+    for texts in ([1, 2], [["one"], ["two"]]):  # a remedy that leaves a table
+        corpus = write(tmp_path / f"a.{suffix}", {"text": texts})
+        refused(corpus, "unusable-rows", f"{rows} 1, 2", "corpus.text_column")
 
 
 def test_lines_of_json_are_counted_with_blank_ones(tmp_path):

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from fedtext.corpora.headings import HEADINGS, owner_columns
 from fedtext.system.errors import InputError, did_you_mean
+from fedtext.system.missing import as_read
 from fedtext.system.surrogates import has_lone_surrogate
 
 # Default column name of each field of Corpus; all columns but that of the text may be absent.
@@ -51,7 +52,7 @@ def chosen_columns(named: Mapping[str, str], fields: Sequence[str], path: Path, 
         if column in names:
             found.append(column)
             continue
-        almost = [name for name in names if name.strip().casefold() == column] if column == usual else []
+        almost = [name for name in names if as_read(name) == column] if column == usual else []
         if almost:  # without the client column, every row would be a client of its own
             raise InputError(
                 f"{path} has a column {almost[0]!r} and no '{column}': rename it",

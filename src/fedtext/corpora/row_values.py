@@ -74,12 +74,17 @@ def day(value: object) -> str:
         return str(value)
 
 
-def validate_values(values: pd.Series, wrong: Callable[[object], bool], where: str, what: str) -> None:
-    """Raise ValueError if any value is `wrong`; the message has the place `where`, the fault `what` and the rows."""
+def validate_values(
+    values: pd.Series, wrong: Callable[[object], bool], where: str, what: str, remedy: str | None = None
+) -> None:
+    """Raise ValueError if any value is `wrong`; the message has the place `where`, the fault `what` and the rows.
+
+    Its `remedy` is to fix or delete them unless another is given.
+    """
     rows = [row for row, value in values.items() if wrong(value)]
     if rows:
         raise InputError(
-            f"{where}: {what} ({rows_named(rows, str(values.index.name))}): fix or delete {_them(rows)}",
+            f"{where}: {what} ({rows_named(rows, str(values.index.name))}): {remedy or f'fix or delete {_them(rows)}'}",
             code="unusable-rows",
             value=what,
         )

@@ -247,7 +247,13 @@ def _texts(named: Mapping[str, str], table: pd.DataFrame, path: Path) -> list[st
     validate_values(
         texts, lambda text: missing(text) or (isinstance(text, str) and is_blank(text)), where, "empty text"
     )
-    validate_values(texts, lambda text: not isinstance(text, str), where, "a value that is not text")
+    validate_values(
+        texts,
+        lambda text: not isinstance(text, str),
+        where,
+        "a value that is not text",
+        "write each as one text, or name the column of the texts by corpus.text_column",
+    )
     return texts.tolist()
 
 
