@@ -162,6 +162,7 @@ def test_what_is_no_message_is_dropped(text: str) -> None:
 def test_a_firm_may_speak_where_the_texts_are_not_its_customers() -> None:
     said = "We apologize for the delay, and your order has been sent."
     assert is_whole_message(said, "letters of an online shop")
+    assert is_whole_message(said, "letters that a shop writes to customers who ask where their order is")
     assert is_whole_message(said, None)
 
 

@@ -64,8 +64,11 @@ OF_THE_TEXT = saying(
 PEOPLE = (
     "(?:customer|client|user|patient|guest|buyer|shopper|passenger|subscriber|tenant|member|people|citizen|student)s?"
 )
-FROM_PEOPLE = saying(  # in a description: people write to a firm
-    PEOPLE + r"\b[^.]*\b(?:asks?|sends?|writes?|reports?|complain|tell|raise|make|have|put|leave|post|submit)",
+TOWARDS = "".join(f"(?<!{word} )(?<!{word} the )(?<!{word} our )(?<!{word} its )" for word in ("to", "for", "about"))
+FROM_PEOPLE = saying(  # in a description: people write to a firm, and not a firm to people who ask
+    TOWARDS
+    + PEOPLE
+    + r"\b[^.]*\b(?:asks?|sends?|writes?|reports?|complain|tell|raise|make|have|put|leave|post|submit)",
     r"(?:client|patient|usager|locataire|voyageur)[es]*\b[^.]*\b(?:envoient|écrivent|posent|adressent|laissent|font)",
     r"(?:kund|patient|mieter|nutzer|reisend)(?:inn)?e?n?\b[^.]*\b(?:schreiben|schicken|senden|stellen|hinterlassen)",
     r"(?:client|paciente|usuario|inquilino|viajero)[aes]*\b[^.]*\b(?:envían|escriben|mandan|hacen|preguntan|dejan)",
