@@ -35,8 +35,10 @@ def spill(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def two(spill: Path) -> Iterator[Engine]:
-    with over_ray(2, None, spill) as engine:
-        yield engine
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_ADDRESS", "127.0.0.1:9")  # as in a job of another cluster, which is not asked
+        with over_ray(2, None, spill) as engine:
+            yield engine
     assert not is_started()
 
 
@@ -64,6 +66,12 @@ def test_the_piece_of_a_killed_worker_is_computed_again(two: Engine) -> None:
     first = next(found)
     psutil.Process(first[1]).kill()
     assert [piece for piece, _ in (first, *found)] == list(range(8))
+
+
+def test_workers_of_another_code_compute_nothing(two: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(two, "_code", "another")
+    with refuses("worker-of-other-code"):
+        list(two.map(abs, [-1]))
 
 
 def test_it_is_closed_to_others_and_tells_nobody(two: Engine, spill: Path) -> None:

@@ -23,7 +23,8 @@ from typing import Any, TypeVar
 
 import psutil
 
-from fedtext.system.engine import Engine, WorkerLostError, as_bytes, compute, known_as_workers
+from fedtext.system.engine import Engine, WorkerLostError, as_bytes, code_digest, compute_alike, known_as_workers
+from fedtext.system.errors import FedtextError
 from fedtext.system.folders import make_own_folder
 from fedtext.system.refusal import RunRefusedError
 from fedtext.system.threads import cores_here, ordered
@@ -57,7 +58,7 @@ class RayEngine:
         import ray
 
         self._ray, self._workers = ray, workers
-        self._task = ray.remote(num_cpus=1)(compute)
+        self._task, self._code = ray.remote(num_cpus=1)(compute_alike), code_digest()
 
     def map(self, work: Callable[[T], R], pieces: Iterable[T], /) -> Iterator[R]:
         """Implement Engine.
@@ -71,7 +72,7 @@ class RayEngine:
 
     def _submit(self, packed: Any, piece: Any) -> Callable[[], Any]:
         with _allowed():
-            due = self._task.remote(packed, piece)
+            due = self._task.remote(self._code, packed, piece)
         return lambda: self._result(due)
 
     def _result(self, due: Any) -> Any:
@@ -97,7 +98,8 @@ def over_ray(workers: int | None, address: str | None, spill: Path) -> Iterator[
         spill: Folder for objects that do not fit into memory.
 
     Raises:
-        RunRefusedError: Ray did not start in time, or the cluster does not answer.
+        RunRefusedError: Ray did not start in time, the cluster does not answer, or its workers cannot run this code.
+        OtherCodeError: A worker has other code.
     """
     _settle_before_import(own=address is None)
     import ray
@@ -120,11 +122,28 @@ def over_ray(workers: int | None, address: str | None, spill: Path) -> Iterator[
             ) from error
         count = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
         engine = RayEngine(count)
-        list(engine.map(abs, range(count)))  # threads of this process start now, not within a node
+        _try_out(engine, count, address)
         stack.enter_context(known_as_workers(one.pid for one in psutil.Process().children(recursive=True)))
         _started.append(True)
         stack.callback(_started.clear)
         yield engine
+
+
+def _try_out(engine: RayEngine, workers: int, address: str | None) -> None:
+    """Compute a trifle on the workers; threads of this process start now, too, and not within a node."""
+    try:
+        list(engine.map(abs, range(workers)))
+    except FedtextError:
+        raise
+    except Exception as error:  # whatever a worker finds missing
+        *_, said = ["", *str(error).strip().splitlines()]  # a worker's traceback ends with the error
+        raise RunRefusedError(
+            f"the workers of Ray cannot run this version of fedtext ({said.strip()[:200]}): install the "
+            "same one on every machine of the cluster, and start its workers again",
+            code="ray-workers-unfit",
+            parameter="engine.address",
+            value=address,
+        ) from error
 
 
 def _start_here(ray: Any, workers: int, spill: Path, stack: ExitStack) -> None:
@@ -133,6 +152,7 @@ def _start_here(ray: Any, workers: int, spill: Path, stack: ExitStack) -> None:
     spill.chmod(0o700)
     with _importing_the_same():
         ray.init(
+            address="local",  # else a variable of a cluster's job, RAY_ADDRESS, would choose another one
             num_cpus=workers,
             include_dashboard=False,
             object_spilling_directory=str(spill),
