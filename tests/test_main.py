@@ -37,6 +37,20 @@ def test_a_mistake_is_one_sentence_there_too(tmp_path: Path) -> None:
     assert "corpus.source is 'letters'" in done.stdout + done.stderr
 
 
+def test_kedro_s_makers_are_told_nothing_where_no_file_of_the_project_says_so(tmp_path: Path) -> None:
+    """As of an installed wheel that is run beside its `conf`, where there is no `.telemetry`."""
+    asked = (
+        "import fedtext.settings; from pathlib import Path; from kedro_telemetry.plugin import "
+        "_check_for_telemetry_consent as consent; print(consent(Path.cwd()))"
+    )
+    env = {name: value for name, value in os.environ.items() if name not in ("DO_NOT_TRACK", "KEDRO_DISABLE_TELEMETRY")}
+    done = subprocess.run(
+        [sys.executable, "-c", asked], cwd=tmp_path, env=env | {"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split()[-1] == "False", "after what Kedro logs as it is imported"
+
+
 def test_python_hands_it_the_options_of_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     with refuses("unknown-environment", value="papr"):

@@ -8,6 +8,7 @@ from typing import Any
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
+os.environ.setdefault("KEDRO_DISABLE_TELEMETRY", "true")  # .telemetry says so in the project's own folder alone
 
 from fedtext.system.interrupts import tell_interrupts_in_one_line
 from fedtext.system.waiting import wait_briefly
