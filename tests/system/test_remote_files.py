@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import fsspec
@@ -84,6 +88,34 @@ def test_a_copy_is_made_once_a_content_and_a_result_depends_on_it() -> None:
     stored("texts.csv", b"text\nother\n")
     assert local_path(address, ASKED) != first
     assert Path(local_path(address, ASKED)).read_bytes() == b"text\nother\n"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """A web server that says nothing in the log."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Untelling(Quiet):
+    """One that does not tell when a file was changed."""
+
+    def send_header(self, keyword: str, value: str) -> None:
+        if keyword != "Last-Modified":
+            super().send_header(keyword, value)
+
+
+@pytest.mark.parametrize("kind", [Quiet, Untelling])
+def test_a_file_of_a_web_server_is_copied_again_when_it_has_changed(tmp_path: Path, kind: type[Quiet]) -> None:
+    place = tmp_path / "texts.csv"
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(kind, directory=str(tmp_path))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for at, text in enumerate(("one", "two")):
+            place.write_text(text)
+            os.utime(place, (at, at))
+            remote_files._copies.clear()
+            assert Path(local_path(f"http://127.0.0.1:{server.server_port}/texts.csv", ASKED)).read_text() == text
+        server.shutdown()
 
 
 def test_what_is_wrong_with_an_address_is_one_sentence() -> None:

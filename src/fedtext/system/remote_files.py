@@ -1,8 +1,8 @@
 """Public files at addresses that fsspec knows, as `s3://`, `gs://` or `https://`: a copy of each is read here.
 
-A copy is made before a run, when public inputs are checked, once for each content that the other side tells. Nodes that
-read private data have no network and find the copy. Who may read there, fsspec's packages find in their own settings;
-an address holds no password.
+A copy is made before a run, when public inputs are checked, once for each content that the other side tells, or anew if
+it tells nothing. Nodes that read private data have no network and find the copy. Who may read there, fsspec's packages
+find in their own settings; an address holds no password.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.\-]*://")
 LOCAL = {"file", "local"}
+WEB = {"http", "https"}
+TELLING = ("ETag", "Last-Modified", "Content-MD5", "Digest")  # headers of a web server
 DIGITS = 32  # of a digest in a copy's folder
 
 _copies: dict[str, Path] = {}
@@ -94,14 +96,15 @@ def _copied(address: str, asked_by: str) -> Path:
         return Path(path)
     name = PurePosixPath(path).name
     try:
-        parts = {path: files.ukey(path)} if files.isfile(path) else {one: files.ukey(one) for one in files.find(path)}
+        found = [path] if files.isfile(path) else files.find(path)
+        parts = {one: _told(files, one) for one in found}
         if not parts:
             raise FileNotFoundError(path)
         key = hashlib.sha256(
             "\x1f".join([address, *(f"{one}\x1e{told}" for one, told in sorted(parts.items()))]).encode()
         )
         folder = platformdirs.user_cache_path("fedtext") / "copies" / key.hexdigest()[:DIGITS]
-        if not folder.is_dir():
+        if None in parts.values() or not folder.is_dir():
             make_own_folder(folder.parent)
             with replacing_directory(folder) as filled:
                 for one in parts:
@@ -128,6 +131,15 @@ def unreachable(address: str, asked_by: str, error: Exception) -> UnreadableFile
         code="address-unusable",
         parameter=asked_by,
     )
+
+
+def _told(files: AbstractFileSystem, path: str) -> str | None:
+    """Return what the other side tells of a file's content; None if it tells nothing that would change with it."""
+    if not WEB & set(_protocols(files)):
+        return str(files.ukey(path))
+    info = files.info(path)  # fsspec itself takes what lies at a web address to be the same for ever
+    told = [f"{name}: {info[name]}" for name in TELLING if name in info]
+    return " ".join([*told, f"size: {info.get('size')}"]) if told else None
 
 
 def _protocols(files: Any) -> tuple[str, ...]:
