@@ -78,7 +78,7 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "wasp": {"rounds": 2, "texts": 24, "prompts_per_class": 2, "sampler": SHORT},
     "fusegen": {"rounds": 2, "texts": 90, "candidates": 8, "shown": 2, "writing": {"sampler": {"max_new_tokens": 32}}},
-    "zero_shot": {"texts": 24, "writing": {"sampler": SHORT}},
+    "zero_shot": {"texts": 24, "writing": {"sampler": {"max_new_tokens": 32}}},
     "annotation": {"annotators": 20, "public_questions": 6, "sampler": {**SHORT, "prompt": "list"}},
     # The small generator's answers hardly differ, so a gap is small too.
     "dpprefsyn": {"prompts": 12, "answers": 3, "gap": {"value": 0.01}, "sampler": SHORT, "rloo": {"completions": 2, "steps": 2, "prompts_per_step": 2}},

@@ -45,6 +45,7 @@ def test_without_anything_left_no_number_is_told(private: float) -> None:
     said = added_sentence(accuracy(private=private))
     assert said.startswith("What the private text added cannot be said as a share: private samples (")
     assert "not measurably better than the best control" in said
+    assert said.endswith("The synthetic texts come to 12.9%.")
     assert "interval" not in said
     assert "not above the control" in added_tables(accuracy(private=private))
 

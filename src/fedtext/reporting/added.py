@@ -33,7 +33,8 @@ def added_sentence(accuracy: Mapping[str, Any]) -> str:
     if found["share"] is None:
         return (
             f"What the private text added cannot be said as a share: private samples ({levels[PRIVATE.name]}) are not "
-            f"measurably better than the best control, {control.phrase} ({levels[control.name]})."
+            f"measurably better than the best control, {control.phrase} ({levels[control.name]}). The {made} come to "
+            f"{levels[judged]}."
         )
     percent = f"{100 * found['share']:.0f}%"
     ends = share_ends(found)
