@@ -166,7 +166,6 @@ def test_records_of_a_data_root_that_were_removed_cost_nothing(toy: ToyProject, 
     assert len(release_history(toy.data)) == 1
 
 
-@pytest.mark.slow
 def test_other_people_may_come_to_a_data_root_that_was_deleted(toy: ToyProject, tmp_path: Path) -> None:
     run(toy, table(tmp_path / "mine.txt", TEXTS))
     shutil.rmtree(toy.data)

@@ -88,8 +88,9 @@ class ResumableRunner(SequentialRunner):
 
         data_root = Path(self._data_root) if self._data_root else active_data_root()
         try:
+            budget = RunBudget(data_root, pipeline, catalog)  # before the lock makes a folder where a run's was removed
             with _locked(data_root) as store, ExitStack() as entered:
-                _WhatIsLeft(pipeline, cast(DataCatalog, catalog), data_root, store, entered, execute).run()
+                _WhatIsLeft(pipeline, cast(DataCatalog, catalog), data_root, budget, store, entered, execute).run()
         except KeyboardInterrupt:
             raise RunInterruptedError(INTERRUPTED, code="interrupted") from None
 
@@ -101,6 +102,7 @@ class _WhatIsLeft:
         pipeline: All nodes.
         catalog: Their data sets.
         data_root: Where the private data sets are.
+        budget: What the run may release.
         store: The data root's records of nodes.
         entered: Ends the log, the temporary folder and the engine with the run.
         execute: Runs one node as Kedro does, with its hooks.
@@ -111,6 +113,7 @@ class _WhatIsLeft:
         pipeline: Pipeline,
         catalog: DataCatalog,
         data_root: Path,
+        budget: RunBudget,
         store: Store,
         entered: ExitStack,
         execute: Callable[[Node], None],
@@ -120,7 +123,6 @@ class _WhatIsLeft:
         entered.enter_context(logged_to_file(store.root))
         temporary = entered.enter_context(own_temporary_folder())
         self._pipeline, self._catalog, self._data_root, self._store = pipeline, catalog, data_root, store
-        self._budget = RunBudget(data_root, pipeline, catalog)
         self._guard = Guard(catalog, data_root, active_parameters(), releases_of_node, temporary)
         package, made = project.PACKAGE_NAME or "fedtext", _made_by_any()
         self._resumption = Resumption(pipeline, catalog, store, package, made)
@@ -129,7 +131,7 @@ class _WhatIsLeft:
         self._unread_by = Counter(chain.from_iterable(node.inputs for node in pipeline.nodes))
         self._ran = set[str]()
         self._servers_tried = False
-        self._execute, self._entered = execute, entered
+        self._budget, self._execute, self._entered = budget, execute, entered
 
     def run(self) -> None:
         """Run each node that is not up to date, and look at the budget after every one."""
