@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from fedtext.wiring.hooks.tracking import flat_parameters
-from fedtext.wiring.tracking_server import check_server, complete_tracking, database_uri
+from fedtext.wiring.tracking_server import check_server, complete_tracking, database_uri, remove_half_made
 from tests.refusals import refuses
 from tests.wiring.conftest import ToyProject, here
 from tests.wiring.test_hooks import KEDRO
@@ -147,3 +148,13 @@ def test_files_of_ones_own_choice_stay_where_they_are() -> None:
     made = complete_tracking(config, Path("/data"))["tracking"]
     assert made["experiment"] == chosen["experiment"]
     assert made["run"] == {"nested": False}
+
+
+def test_a_database_that_a_kill_left_half_made_is_removed_and_no_other(tmp_path: Path) -> None:
+    for name, rows in (("half", 0), ("whole", 1)):
+        with closing(sqlite3.connect(tmp_path / name)) as database, database:
+            database.execute("create table experiments (experiment_id integer)")
+            database.executemany("insert into experiments values (?)", [(0,)] * rows)
+        os.utime(tmp_path / name, (1, 1))
+        remove_half_made(f"sqlite:///{tmp_path / name}")
+    assert [path.name for path in tmp_path.iterdir()] == ["whole"]

@@ -16,7 +16,7 @@ from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 
 from fedtext.wiring.config import active_loader
-from fedtext.wiring.tracking_server import check_server
+from fedtext.wiring.tracking_server import check_server, remove_half_made
 
 PLUGIN = "kedro_mlflow"
 ENTRY_POINT = "mlflow_hook"
@@ -62,7 +62,9 @@ class MlflowHook:
         """
         if not tracking_is_on() or self._context is None:
             return
-        check_server((active_loader().tracking.get("server") or {}).get("mlflow_tracking_uri"))
+        uri = (active_loader().tracking.get("server") or {}).get("mlflow_tracking_uri")
+        check_server(uri)
+        remove_half_made(uri)
         from kedro_mlflow.framework.hooks.mlflow_hook import mlflow_hook as plugin
 
         hooks = self._context._hook_manager

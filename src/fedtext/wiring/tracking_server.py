@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import socket
+import sqlite3
+import time
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from fedtext.system.refusal import RunRefusedError
 
@@ -15,6 +18,7 @@ SERVERS = (*PORTS, "databricks", "databricks-uc")
 PATIENCE = 5.0  # seconds; MLflow itself would try again for minutes
 SQLITE = "sqlite:///"
 QUOTED = frozenset("?%")
+AT_WORK = 5.0  # seconds without a write, after which nobody is making a database
 
 
 def database_uri(uri: str, root: Path) -> str:
@@ -26,6 +30,27 @@ def database_uri(uri: str, root: Path) -> str:
     if path == uri or not path.startswith(f"{root}/") or not set(path) & QUOTED:
         return uri
     return f"sqlite+pysqlite:///{quote(path)}"  # the driver is named: of `sqlite:///` MLflow makes a folder undecoded
+
+
+def remove_half_made(uri: object) -> None:
+    """Remove a SQLite database that a run was making when it was killed: without an experiment it holds no run."""
+    told = uri.partition(":///")[2] if isinstance(uri, str) and uri.startswith("sqlite") else ""
+    path = Path(unquote(told) if told and "+pysqlite" in str(uri) else told)
+    if not told or not path.is_file():
+        return
+    while not _has_experiment(path):
+        if time.time() - path.stat().st_mtime > AT_WORK:
+            path.unlink()
+            return
+        time.sleep(0.2)
+
+
+def _has_experiment(path: Path) -> bool:
+    try:
+        with closing(sqlite3.connect(path)) as database:
+            return database.execute("select 1 from experiments").fetchone() is not None
+    except sqlite3.Error as error:
+        return "no such table" not in str(error)  # what else is wrong, MLflow says
 
 
 def complete_tracking(config: Mapping[str, Any], root: Path) -> dict[str, Any]:
