@@ -15,13 +15,12 @@ import webbrowser
 from contextlib import closing, suppress
 from types import FrameType
 from typing import Any
-from urllib.parse import unquote
 
 import click
 
 from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import ProjectConfigLoader, loader_for
-from fedtext.wiring.tracking_server import is_remote
+from fedtext.wiring.tracking_server import database_path, is_remote
 
 HOST, PORT = "127.0.0.1", "5000"
 LISTED = "#/experiments/{experiment}/runs?workflowType=machine_learning"
@@ -52,10 +51,9 @@ def _records(loader: ProjectConfigLoader) -> tuple[str, str]:
     """
     tracking = loader.tracking
     uri = str((tracking.get("server") or {}).get("mlflow_tracking_uri"))
-    if not uri.startswith("sqlite"):
+    if (path := database_path(uri)) is None:
         return uri, ""
-    path = unquote(uri.partition(":///")[2]) if "+pysqlite" in uri else uri.partition(":///")[2]
-    if not os.path.exists(path):
+    if not path.exists():
         raise RunRefusedError(
             f"no run is recorded in {loader.tracking_root}: start one with `kedro run`, or name another data root, "
             "FEDTEXT_TRACKING_ROOT=DIR kedro mlflow ui",

@@ -63,16 +63,15 @@ class RunBudget:
         Raises:
             TotalExceeded: The planned releases exceed the budget.
         """
-        opens = Tag.BUDGET in node.tags
-        if opens:
-            self._opened += self._ledgers(node)
+        opened = self._ledgers(node) if Tag.BUDGET in node.tags else []
+        self._opened += opened
         if not self._was_on_record and node.name not in self._told:
             self.record_people(node)
-        if opens or node.name in self._told:
+        if opened or node.name in self._told:
             for ledger in self._opened:
                 self.account.validate_plan(ledger)
-        if opens and ran:
-            for ledger in self._ledgers(node):
+        if opened and ran:
+            for ledger in opened:
                 _announce_signal(ledger)
             self._announce_plan(node)
 

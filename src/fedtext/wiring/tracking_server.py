@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from fedtext.system.refusal import RunRefusedError
+from fedtext.system.remote_files import shown
 
 PORTS = {"http": 80, "https": 443}
 SERVERS = (*PORTS, "databricks", "databricks-uc")
@@ -32,11 +33,18 @@ def database_uri(uri: str, root: Path) -> str:
     return f"sqlite+pysqlite:///{quote(path)}"  # the driver is named: of `sqlite:///` MLflow makes a folder undecoded
 
 
+def database_path(uri: object) -> Path | None:
+    """Return the file of a SQLite database, as `database_uri` wrote its path; None if the URI is of something else."""
+    kind, _, path = str(uri).partition(":///")
+    if not kind.startswith("sqlite"):
+        return None
+    return Path(unquote(path) if kind.endswith("+pysqlite") else path)
+
+
 def remove_half_made(uri: object) -> None:
     """Remove a SQLite database that a run was making when it was killed: without an experiment it holds no run."""
-    told = uri.partition(":///")[2] if isinstance(uri, str) and uri.startswith("sqlite") else ""
-    path = Path(unquote(told) if told and "+pysqlite" in str(uri) else told)
-    if not told or not path.is_file():
+    path = database_path(uri)
+    if path is None or not path.is_file():
         return
     while not _has_experiment(path):
         if time.time() - path.stat().st_mtime > AT_WORK:
@@ -100,11 +108,11 @@ def check_server(uri: object) -> None:
     try:
         socket.create_connection((parts.hostname or "", parts.port or PORTS[parts.scheme]), timeout=PATIENCE).close()
     except (OSError, ValueError) as error:
-        shown = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()  # without a password
+        place = shown(str(uri))
         raise RunRefusedError(
-            f"MLflow's server {shown} cannot be reached ({error}): start it, correct server.mlflow_tracking_uri in "
+            f"MLflow's server {place} cannot be reached ({error}): start it, correct server.mlflow_tracking_uri in "
             "mlflow.yml, or run without it: FEDTEXT_TRACKING=off",
             code="tracking-server-unreachable",
             parameter="server.mlflow_tracking_uri",
-            value=shown,
+            value=place,
         ) from None
