@@ -107,6 +107,21 @@ def test_a_run_costs_the_budget_once(noise: str) -> None:
     assert states[-1]["update_norm"] == pytest.approx(states[-1]["noise_norm"], rel=0.2)  # noise is all there is here
 
 
+def test_two_rates_of_learning_share_no_noise_where_nobody_says_anything() -> None:
+    """The same bytes would tell for certain that no client of the round holds any text."""
+    nobody = SAMPLES.of_units(np.array([], dtype=np.int64))
+
+    def first_round(learning_rate: float) -> np.ndarray:
+        own = training(ftrl(noise="independent", local={"learning_rate": learning_rate}))
+        ledger = own.planned_ledger(CLIENTS, conf_base(Privacy, epsilon=1.0, delta=1e-6, noise_seed=0), dim=START.size)
+        none_open = np.empty((0, START.size), np.int64)
+        return own.released_rows(nobody, model(), own.first_server(START), none_open, ledger, KEY, 1).released
+
+    one, again, other = (first_round(rate) for rate in (0.5, 0.5, 0.25))
+    assert one.tobytes() == again.tobytes()
+    assert np.std(one - other) == pytest.approx(np.sqrt(2) * np.std(one), rel=0.2)
+
+
 def test_a_declared_multiplier_is_that_of_a_released_sum_over_the_clip_norm() -> None:
     """With everybody in every round and independent noise it is DP-FedAvg's: printed 19.3, exact epsilon 0.919."""
     privacy = conf_base(Privacy, epsilon=8.0, delta=3e-6, noise_multiplier=19.3)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -523,3 +524,22 @@ def test_samples_are_the_known_parties_and_as_many_as_they_declare() -> None:
         asked_holders(opened(privacy, PARTIES), held(None))
     with refuses("unknown-party", value="nobody"):
         opened(privacy, PARTIES, query(parties=("nobody",)))
+
+
+def test_a_digest_covers_all_that_is_held_in_whatever_order() -> None:
+    held = PrivateSamples(np.eye(3), np.array([1, 2, 2]), np.array([0, 0, 1]), np.array([1, 2, 3]))
+    turned = np.array([2, 0, 1])
+    assert (
+        held.digest
+        == PrivateSamples(np.eye(3)[turned], held.unit[turned], held.label[turned], np.array([3, 1, 2])).digest
+    )
+    others = [
+        replace(held, features=2 * np.eye(3)),
+        replace(held, unit=np.array([1, 1, 2])),
+        replace(held, label=np.array([0, 1, 0])),
+        replace(held, label=np.array([0, 1, 1])),
+        replace(held, enrolled=np.array([1, 2])),
+        replace(held, holder=np.array([7, 7, 7])),
+        held.of_units(np.array([2])),
+    ]
+    assert len({held.digest, *(other.digest for other in others)}) == 1 + len(others)

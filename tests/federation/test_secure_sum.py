@@ -165,6 +165,24 @@ def test_two_different_sums_of_one_name_do_not_share_their_noise(aggregation: st
     assert np.std(first - second) > 1.3 * MULTIPLIER * (math.sqrt(2) if aggregation == "local" else 1)
 
 
+@pytest.mark.parametrize("aggregation", ["secure", "trusted"])
+def test_two_equal_sums_of_other_samples_do_not_share_their_noise(aggregation: str) -> None:
+    """Equal bytes would say for certain that a record which was added or changed moved no message."""
+    dim, opened = 5000, ledger(3, aggregation=aggregation)
+    asked = query(dim)
+
+    def released(features: np.ndarray, label: np.ndarray) -> np.ndarray:
+        held = PrivateSamples(features, np.arange(3), label, np.arange(3))
+        silent = [Block(np.arange(3), np.zeros((3, dim)))]
+        return release_noisy_sum(asked, lambda _: silent, held, opened, KEY).sum
+
+    features, label = np.eye(3), np.zeros(3, dtype=np.int64)
+    first, again = (released(features, label) for _ in range(2))
+    assert first.tobytes() == again.tobytes()
+    for other in (released(features[[0, 1, 1]], label), released(features, np.array([0, 0, -1]))):
+        assert np.std(first - other) == pytest.approx(math.sqrt(2) * MULTIPLIER, rel=0.05)
+
+
 @pytest.mark.parametrize(
     "declared",
     [

@@ -397,7 +397,7 @@ def records(seed: int, *, count: int = 9, texts: int = 17, classes: int = 1) -> 
 def ballots(samples: PrivateSamples, texts: Candidates, votes: int, block: int = 256) -> np.ndarray:
     """Near votes beside far ones, a row a unit that holds samples."""
     cast = partial(top_q_blocks, votes=votes, block=block)
-    ballot = Ballot({"near": cast, "far": partial(cast, furthest=True)}, settings="")
+    ballot = Ballot({"near": cast, "far": partial(cast, furthest=True)}, settings="", rule="")
     width = 2 * len(texts.label)
     return np.concatenate([np.zeros((0, width)), *(b.rows for b in joint_ballots(samples, texts, ballot))])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -26,7 +27,7 @@ from tests.voting.examples import unit
 
 CAST = partial(nearest_histogram_blocks, clip_norm=UNCLIPPED, block=3)
 KEY = new_noise_key(4)
-VOTE = Ballot({"votes": CAST}, settings="")
+VOTE = Ballot({"votes": CAST}, settings="", rule="")
 
 
 class Cast(Vote):
@@ -86,7 +87,7 @@ def test_ballots_equal_one_loop_over_samples(seed: int, classes: int) -> None:
 def ballots_of(samples: PrivateSamples, cast: BallotFunction, seed: int = 0, block: int = 3) -> dict[int, bytes]:
     """Each unit's joint ballot on 14 candidates of two classes."""
     texts, label = unit(np.random.default_rng(seed).standard_normal((14, 5))), np.arange(14) % 2
-    ballot = Ballot({"score": partial(cast, block=block)}, settings="")
+    ballot = Ballot({"score": partial(cast, block=block)}, settings="", rule="")
     blocks = joint_ballots(samples, on(texts, label), ballot)
     return {int(one): row.tobytes() for found in blocks for one, row in zip(*found, strict=True)}
 
@@ -128,7 +129,7 @@ def cast_far(
     return nearest_histogram_blocks(-features, who, units, candidates, clip_norm=UNCLIPPED, block=block)
 
 
-NEAR_AND_FAR = Ballot({"near": CAST, "far": cast_far}, settings="both")
+NEAR_AND_FAR = Ballot({"near": CAST, "far": cast_far}, settings="both", rule="")
 
 
 @settings(max_examples=15)
@@ -138,7 +139,7 @@ def test_parts_lie_side_by_side_each_over_all_candidates(seed: int, classes: int
     texts = on(unit(rng.standard_normal((14, 5))), rng.integers(0, classes, 14))
     joint = list(joint_ballots(samples, texts, NEAR_AND_FAR))
     for name, cast in NEAR_AND_FAR.parts.items():
-        alone = list(joint_ballots(samples, texts, Ballot({name: cast}, settings="")))
+        alone = list(joint_ballots(samples, texts, Ballot({name: cast}, settings="", rule="")))
         for both, own in zip(joint, alone, strict=True):
             assert np.array_equal(both.unit, own.unit)
             assert np.array_equal(NEAR_AND_FAR.layout(14).read(both.rows)[name], own.rows)
@@ -156,6 +157,19 @@ def test_parts_share_one_clip_one_charge_and_one_name_and_are_read_back_by_name(
     assert charged.releases[0].sensitivity == pytest.approx(1.0, rel=1e-3)
     alone, _ = noised_tally(query, vote_on(texts, VOTE), Simulated(samples, KEY), book)
     assert alone["votes"] == pytest.approx([1, 0, 0, 0], abs=2e-3)
+
+
+def test_two_rules_share_no_noise_where_they_give_the_same_votes() -> None:
+    """The same bytes would tell for certain that no unit votes otherwise under the other rule."""
+    texts, samples = np.eye(4), PrivateSamples.of_one_class(np.eye(4)[:2], CODES[:2])
+    declared = conf_base(Privacy, epsilon=8.0, delta=1e-6, noise_seed=0, aggregation="trusted")
+    book, query = Ledger(declaration=declared, population=2), Query("votes", 1, 4, 1.0, 1.0)
+    one, again, other = (
+        noised_tally(query, vote_on(texts, replace(VOTE, rule=rule)), Simulated(samples, KEY), book).scores["votes"]
+        for rule in ("nearest 1", "nearest 1", "nearest 2")
+    )
+    assert np.array_equal(one, again)
+    assert not np.isin(one, other).any()
 
 
 def test_a_broken_candidate_is_named() -> None:

@@ -29,7 +29,6 @@ from fedtext.federation.mechanism import opened_ledger, summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.secure_sum import release_noisy_sum
-from fedtext.federation.units import digest
 from fedtext.params.federated import DpFedavg
 from fedtext.params.privacy import Privacy
 from fedtext.privacy import plan
@@ -37,7 +36,7 @@ from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.signal import Training
 from fedtext.training.federated_averaging import new_server, server_step
-from fedtext.training.federated_training import Server, round_updates
+from fedtext.training.federated_training import Server, round_updates, told
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -77,7 +76,7 @@ class FederatedAveraging:
         """Release the sum of the sampled units' clipped updates of one round, with noise (Algorithm 1)."""
         params, weights = self.params, server["weights"]
         query = self.planned_query(ledger.declaration, ledger.population, dim=weights.size, round_number=round_number)
-        query = query.about(digest(weights), params.model_dump_json())
+        query = query.about(told(weights, params.local, params.seed), params.model_dump_json())
         updates = round_updates(model, weights, params.local, params.seed, round_number)
         total, charged = release_noisy_sum(query, updates, samples, ledger, key)
         return CorrelatedRound(total[None], open_sums, charged)

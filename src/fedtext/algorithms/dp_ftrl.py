@@ -29,7 +29,6 @@ from fedtext.federation.correlated_sum import CorrelatedRound, correlated_sum, p
 from fedtext.federation.mechanism import noise_widening, summed_stddev
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.units import digest
 from fedtext.params.federated import DpFtrl
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger, open_ledger
@@ -45,7 +44,7 @@ from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import planned_multiplier
 from fedtext.privacy.signal import Signal
 from fedtext.system.errors import InputError
-from fedtext.training.federated_training import Server, round_updates
+from fedtext.training.federated_training import Server, round_updates, told
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -143,7 +142,7 @@ class FollowTheRegularizedLeader:
         """Release the rows that the round completes, with noise (Algorithm 1, lines 4-7)."""
         params, weights = self.params, server["weights"]
         query = self.planned_query(ledger.declaration, ledger.population, dim=weights.size, round_number=round_number)
-        query = query.about(digest(weights))
+        query = query.about(told(weights, params.local, params.seed))
         updates = round_updates(model, weights, params.local, params.seed, round_number)
         return correlated_sum(query, self.factorisation, updates, samples, open_sums, ledger, key)
 

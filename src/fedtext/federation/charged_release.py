@@ -2,9 +2,10 @@
 
 1. The ledger is charged, for all releases of one call before the first of them.
 2. The budget guard admits it (fedtext.privacy.budget_guard). No private value has been read so far.
-3. The release function computes its sums of messages, and noise is drawn for each, bound to the very sum it hides: two
-   different sums never share their noise, which their difference would otherwise cancel. A release that draws tokens
-   by the exponential mechanism draws each by bits that are bound to its scores in the same way.
+3. The release function computes its sums of messages, and noise is drawn for each. It is bound to the question, to all
+   samples that were held, and to the very sum it hides. Two sums never share their noise, which their difference would
+   otherwise cancel. Nor do two that happen to be equal, which equal bytes would otherwise show. A release that draws
+   tokens by the exponential mechanism draws each by bits that are bound in the same way.
 4. The budget guard confirms and records it, by a keyed digest of the sums, before a result is returned.
 
 `charged_releases` is the only code that charges a ledger, asks the guard and draws noise (tests/contracts). A release
@@ -121,7 +122,7 @@ class ChargedRelease:
         current().admit(plan.release, ledger, self._draw)
 
     def noised(self, sums: Int64[np.ndarray, "*shape"], stream: tuple[str, ...]) -> Int64[np.ndarray, "*shape"]:
-        """Return the sums, on the grid, with noise that is bound to them and to the stream.
+        """Return the sums, on the grid, with noise that is bound to them, to the samples and to the stream.
 
         Raises:
             ValueError: the release was confirmed already.
@@ -131,7 +132,7 @@ class ChargedRelease:
         return self._noise().on(sums, hidden)
 
     def chosen(self, scores: Int64[np.ndarray, " choice"], stream: tuple[str, ...]) -> int:
-        """Return a choice by the exponential mechanism, by bits that are bound to the scores and to the stream.
+        """Return a choice by the exponential mechanism, by bits bound to the scores, the samples and the stream.
 
         Raises:
             ValueError: the release was confirmed already, or it was not planned to draw.
@@ -190,9 +191,9 @@ class ChargedRelease:
         self._open = False
 
     def _named(self, sums: Int64[np.ndarray, "*shape"], stream: tuple[str, ...]) -> tuple[str, ...]:
-        """Return what binds a draw to the stream and to the sums or scores; refuse it after the confirmation."""
+        """Return what binds a draw to stream, samples, and sums or scores; refuse it after the confirmation."""
         self._validate_open()
-        return (*stream, digest(sums))
+        return (*stream, self.samples.digest, digest(sums))
 
     def _noise(self) -> Noise:
         if not isinstance(self._plan, PlannedNoise):

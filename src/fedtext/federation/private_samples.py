@@ -19,6 +19,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Int64, Shaped
@@ -172,6 +173,16 @@ class PrivateSamples:
     ) -> PrivateSamples:
         """Build samples without a class; the enrolled units are those that hold a sample."""
         return cls(features, unit, np.zeros(len(unit), dtype=np.int64), np.unique(unit), holder)
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of all that is held, in whatever order; whoever knows it can try texts, so it is private."""
+        facts = [self.unit, self.label] if self.holder is None else [self.unit, self.label, self.holder]
+        codes = np.stack(facts, axis=1).astype(np.int64)
+        rows = zip(np.ascontiguousarray(self.features), codes, strict=True)
+        each = sorted(hashlib.sha256(row.tobytes() + code.tobytes()).digest() for row, code in rows)
+        enrolled = np.sort(self.enrolled.astype(np.int64)).tobytes()
+        return hashlib.sha256(enrolled + hashlib.sha256(b"".join(each)).digest()).hexdigest()
 
     def holder_of(self) -> dict[int, int]:
         """Map each unit that has a sample to the code of its data holder.

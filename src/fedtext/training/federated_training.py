@@ -16,7 +16,7 @@ from jaxtyping import Float, Int64
 from fedtext.federation.correlated_sum import CorrelatedRound
 from fedtext.federation.messages import BlocksOf
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.federation.units import Block
+from fedtext.federation.units import Block, digest
 from fedtext.params.federated import LocalTraining
 from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
@@ -84,6 +84,11 @@ class FederatedTraining(Protocol):
 
     def noise_errors(self) -> dict[str, float]:
         """Return the error that each choice of the noise's correlation would leave; empty where there is no choice."""
+
+
+def told(weights: Float[np.ndarray, " dim"], local: LocalTraining, seed: int) -> str:
+    """Return the name of what a round's clients are told: the weights that they start from, and how they train."""
+    return f"{digest(weights)} {local.model_dump_json()} {seed}"
 
 
 def round_updates(

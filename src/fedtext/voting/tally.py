@@ -51,12 +51,14 @@ class Ballot:
     """A unit's ballot on candidates: in each named part one number a candidate, and one clip for all parts together.
 
     A part is computed as `cast(features, unit, units, candidates)`: the ballots of one class, unclipped, in blocks of
-    units that depend neither on the class nor on the part. `settings` are the units' instructions beside the
-    candidates: they are in the name of the sample of units.
+    units that depend neither on the class nor on the part. `rule` says how a unit votes, and nothing else: it is in
+    the name of the noise, so that two rules that give equal sums share none. `settings` are all of the algorithm's
+    parameters: they are in the name of the sample of units.
     """
 
     parts: Mapping[str, BallotFunction]
     settings: str
+    rule: str
 
     def layout(self, candidates: int) -> Parts:
         """Return the places of the parts in a joint ballot on so many candidates."""
@@ -69,7 +71,7 @@ def nearest_ballot(part: str, nearest: int, settings: str) -> Ballot:
         cast: BallotFunction = partial(nearest_histogram_blocks, clip_norm=UNCLIPPED)
     else:
         cast = partial(top_q_blocks, votes=nearest, equal=True)
-    return Ballot({part: cast}, settings)
+    return Ballot({part: cast}, settings, rule=f"nearest {nearest}")
 
 
 class Vote(Question):
@@ -121,7 +123,7 @@ def noised_tally(query: Query, vote: Vote, federation: Federation, ledger: Ledge
     """
     ballot, candidates = vote.ballot, vote.candidates
     layout = ballot.layout(len(candidates.label))
-    asked = replace(query, dim=layout.dim).about(candidates.public_digest, ballot.settings)
+    asked = replace(query, dim=layout.dim).about(f"{candidates.public_digest} {ballot.rule}", ballot.settings)
     total, charged = federation.summed(asked, vote, ledger)
     return Tally(layout.read(total), charged)
 

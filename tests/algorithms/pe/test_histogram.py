@@ -32,7 +32,7 @@ GRID = 3e-3
 
 def ballots(held: PrivateSamples, texts: np.ndarray, label: np.ndarray) -> np.ndarray:
     """What the units hand to the mechanism."""
-    ballot = Ballot({"votes": partial(nearest_histogram_blocks, clip_norm=UNCLIPPED)}, settings="")
+    ballot = Ballot({"votes": partial(nearest_histogram_blocks, clip_norm=UNCLIPPED)}, settings="", rule="")
     blocks = joint_ballots(held, Candidates(texts, label, np.ones(len(texts), dtype=bool)), ballot)
     return np.concatenate([np.zeros((0, len(texts))), *(block.rows for block in blocks)])
 

@@ -195,7 +195,7 @@ MODES = [("mean_cosine", "none"), ("mean_cosine_centred", "all"), ("mean_cosine_
 
 def unclipped(held: PrivateSamples, texts: np.ndarray, label: np.ndarray, parameters: Popri) -> np.ndarray:
     scoring = every_round(parameters)
-    ballot = Ballot({"score": partial(scoring.ballots, popri=parameters)}, settings="")
+    ballot = Ballot({"score": partial(scoring.ballots, popri=parameters)}, settings="", rule="")
     blocks = joint_ballots(held, Candidates(texts, label, scoring.voted_on(texts)), ballot)
     return np.concatenate([np.zeros((0, len(texts))), *(block.rows for block in blocks)])
 

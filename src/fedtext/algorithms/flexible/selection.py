@@ -31,7 +31,8 @@ def ballot(texts: int, params: Flexible) -> Ballot:
     """Return a record's ballot: one vote for each of the K nearest texts of its code (Algorithm A.2)."""
     block = max(1, CELLS // max(texts, 1))
     cast = partial(top_q_blocks, votes=params.votes_per_record, equal=True, block=block)
-    return Ballot({"near": cast}, settings=repr(("nearest", params.votes_per_record, params.labels)))
+    settings = repr(("nearest", params.votes_per_record, params.labels))
+    return Ballot({"near": cast}, settings, rule=f"nearest {params.votes_per_record}")
 
 
 class NearestVotes(Vote):

@@ -59,7 +59,8 @@ class CandidateScores(Vote):
     def ballot(self) -> Ballot:
         """How a unit votes: by the scoring that is declared."""
         cast = partial(every_round(self.popri).ballots, popri=self.popri)
-        return Ballot({"score": cast}, settings=self.popri.model_dump_json())
+        rule = repr((self.popri.scoring, self.popri.centre, self.popri.responses))
+        return Ballot({"score": cast}, settings=self.popri.model_dump_json(), rule=rule)
 
     @property
     def voted_on(self) -> Bool[np.ndarray, " candidate"]:

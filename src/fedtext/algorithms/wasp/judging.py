@@ -8,6 +8,7 @@ next (section 4.3), by post-processing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -33,7 +34,7 @@ from fedtext.seeding import stream
 from fedtext.system.missing import nullable
 from fedtext.voting.ballots import ballot_total, top_q_blocks
 from fedtext.voting.class_means import class_similarity
-from fedtext.voting.tally import Ballot, Candidates, Vote, joint_ballots, noised_tally
+from fedtext.voting.tally import Ballot, BallotFunction, Candidates, Vote, joint_ballots, noised_tally
 
 BEST = 0.1  # share of a class's texts that count as votes for their model, with a single release
 SEEN = 2.0  # standard deviations of noise that the public total of votes must reach for sums to mean something
@@ -108,7 +109,8 @@ def top_q_ballot(candidates: int, wasp: Wasp) -> Ballot:
     """Return a unit's ballot: near votes and any far votes, in blocks as wide as memory allows."""
     block = max(1, CELLS // max(len(wasp.parts) * candidates, 1))
     cast = partial(top_q_blocks, votes=wasp.votes_per_record, block=block)
-    return Ballot({part: partial(cast, furthest=part == "far") for part in wasp.parts}, settings=_ballot_settings(wasp))
+    parts: dict[str, BallotFunction] = {part: partial(cast, furthest=part == "far") for part in wasp.parts}
+    return Ballot(parts, settings=_ballot_settings(wasp), rule=f"top {wasp.votes_per_record}")
 
 
 class TopQVotes(Vote):
@@ -145,10 +147,7 @@ class ModelSums(TopQVotes):
 
     def blocks(self, held: PrivateSamples) -> Iterator[Block]:
         """Implement Question."""
-        near, writer = (
-            Ballot({"near": self.ballot.parts["near"]}, self.ballot.settings),
-            np.eye(self.models)[self.model],
-        )
+        near, writer = replace(self.ballot, parts={"near": self.ballot.parts["near"]}), np.eye(self.models)[self.model]
         for block in joint_ballots(held, self.candidates, near):
             yield Block(block.unit, block.rows @ writer)  # exact: votes are multiples of one power of two
 
@@ -174,8 +173,8 @@ def noised_model_sums(
     question = ModelSums(
         wasp=wasp, embeddings=candidates.embeddings, label=candidates.label, model=model, models=query.dim
     )
-    asked = query.about(digest(candidates.embeddings, candidates.label, model), question.ballot.settings)
-    return federation.summed(asked, question, ledger)
+    ballot, told = question.ballot, digest(candidates.embeddings, candidates.label, model)
+    return federation.summed(query.about(f"{told} {ballot.rule}", ballot.settings), question, ledger)
 
 
 def plain_votes(samples: PrivateSamples, candidates: Candidates, wasp: Wasp) -> Scores:
