@@ -69,7 +69,7 @@ def nothing_left(root: Path) -> bool:
         ({"poppri__rounds": 3}, ["poppri is no parameter"]),
         (
             {"corpus__source": "snapshot", "corpus__snapshot": "/nowhere/2025.1", "corpus__config": "congress"},
-            ["/nowhere/2025.1", "not a finished snapshot"],
+            ["/nowhere/2025.1", "finished snapshot"],
         ),
         ({"models__generator": "/nowhere/model"}, ["generator", "'/nowhere/model' is not a directory"]),
         ({"models__encoder": "/nowhere/encoder"}, ["encoder", "'/nowhere/encoder' is not a directory"]),
