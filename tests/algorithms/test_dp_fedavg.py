@@ -14,7 +14,6 @@ from fedtext.federation import charged_release, mechanism, messages
 from fedtext.federation.correlated_sum import CorrelatedRound
 from fedtext.federation.mechanism import planned_sum
 from fedtext.federation.private_samples import PrivateSamples, sampled_units
-from fedtext.federation.units import digest
 from fedtext.params.federated import DpFedavg
 from fedtext.params.privacy import Privacy
 from fedtext.privacy import plan
@@ -23,6 +22,7 @@ from fedtext.privacy.noise import new_noise_key
 from fedtext.seeding import derived_seed
 from fedtext.system.engine import computing_on, over_processes
 from fedtext.training.federated_averaging import client_updates, flat_weights
+from fedtext.training.federated_training import told
 from tests.parameters import conf_base
 from tests.refusals import refuses
 
@@ -64,7 +64,9 @@ def drawn(params: DpFedavg, opened: Ledger, round_number: int) -> np.ndarray:
     query = FederatedAveraging(params).planned_query(
         opened.declaration, 12, dim=WEIGHTS.size, round_number=round_number
     )
-    return sampled_units(samples(), opened, KEY, query.about(digest(WEIGHTS), params.model_dump_json()))
+    return sampled_units(
+        samples(), opened, KEY, query.about(told(WEIGHTS, params.local, params.seed), params.model_dump_json())
+    )
 
 
 def one_round(own: PrivateSamples, params: DpFedavg, opened: Ledger, round_number: int = 1) -> CorrelatedRound:

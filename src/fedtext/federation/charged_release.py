@@ -127,12 +127,14 @@ class ChargedRelease:
         Raises:
             ValueError: the release was confirmed already.
         """
-        hidden = self._named(sums, stream)
+        hidden = self._named(stream, self.samples, sums)
         self._hidden += hidden
         return self._noise().on(sums, hidden)
 
-    def chosen(self, scores: Int64[np.ndarray, " choice"], stream: tuple[str, ...]) -> int:
-        """Return a choice by the exponential mechanism, by bits bound to the scores, the samples and the stream.
+    def chosen(self, scores: Int64[np.ndarray, " choice"], held: PrivateSamples, stream: tuple[str, ...]) -> int:
+        """Return a choice by the exponential mechanism, by bits that are bound to scores, samples and stream.
+
+        `held` are the samples that the scores are of: those of one group, where groups are disjoint.
 
         Raises:
             ValueError: the release was confirmed already, or it was not planned to draw.
@@ -142,7 +144,7 @@ class ChargedRelease:
                 f"{self._plan.query.name}: its plan has no scale to draw by: ask for noise instead",
                 code="plan-without-scale",
             )
-        hidden = self._named(scores, stream)
+        hidden = self._named(stream, held, scores)
         self._chosen.append(hidden)
         return exponential_choice(self._key, scores, scale=self._plan.scale, stream=hidden)
 
@@ -166,7 +168,7 @@ class ChargedRelease:
         total = np.zeros(dim, dtype=np.int64)
         for some in noised(HolderNoise(self._noise(), stream)):
             total += some
-        self._hidden += self._named(total, stream)
+        self._hidden += self._named(stream, self.samples, total)
         return total
 
     def confirm(self) -> None:
@@ -190,10 +192,12 @@ class ChargedRelease:
         """Refuse all further noise."""
         self._open = False
 
-    def _named(self, sums: Int64[np.ndarray, "*shape"], stream: tuple[str, ...]) -> tuple[str, ...]:
-        """Return what binds a draw to stream, samples, and sums or scores; refuse it after the confirmation."""
+    def _named(
+        self, stream: tuple[str, ...], held: PrivateSamples, sums: Int64[np.ndarray, "*shape"]
+    ) -> tuple[str, ...]:
+        """Return what binds a draw to stream, samples, and sums or scores of them; refuse it after the confirmation."""
         self._validate_open()
-        return (*stream, self.samples.digest, digest(sums))
+        return (*stream, f"{held.digest} {digest(sums)}")
 
     def _noise(self) -> Noise:
         if not isinstance(self._plan, PlannedNoise):

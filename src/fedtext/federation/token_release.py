@@ -193,7 +193,7 @@ def _text(
     tokens: list[int] = []
     while len(tokens) < plan.tokens and (candidates := reader.candidates(tokens)) is not None:
         scores = _public(candidates, plan.scale) + _sum(reader.contributions(candidates), candidates, plan, own)
-        chosen = release.chosen(scores, (*stream, f"token {len(tokens)}"))
+        chosen = release.chosen(scores, own, (*stream, f"token {len(tokens)}"))
         tokens.append(int(candidates.tokens[chosen]))
     return tokens
 

@@ -17,7 +17,7 @@ from fedtext.federation.federation import Simulated
 from fedtext.federation.mechanism import PlannedSum, client_messages, planned_sum
 from fedtext.federation.messages import BlocksOf
 from fedtext.federation.noisy_steps import NoisyStep, release_joint_noisy_steps
-from fedtext.federation.private_samples import PrivateSamples, sampled_units, taking_part
+from fedtext.federation.private_samples import PrivateSamples, sampled_units, samples_of, taking_part
 from fedtext.federation.query import Query
 from fedtext.federation.units import Block, digest
 from fedtext.privacy.budget_guard import NoBudgetGuard, guarding
@@ -200,7 +200,10 @@ def asked_in_sums(ledger: Ledger) -> tuple[tuple[Query, BlocksOf], ...]:
     assert voted is not None
     return (
         (counted, lambda samples: profile.code_counts(samples, codes)),
-        (voted.about(texts.public_digest, cast.settings), lambda samples: joint_ballots(samples, texts, cast)),
+        (
+            voted.about(f"{texts.public_digest} {cast.rule}", cast.settings),
+            lambda samples: joint_ballots(samples, texts, cast),
+        ),
     )
 
 
@@ -236,10 +239,10 @@ def before_noise(query: Query, blocks_of: BlocksOf, samples: PrivateSamples, led
     return np.asarray(np.sum([message for _, message in messages], axis=0))
 
 
-def with_noise(query: Query, total: np.ndarray, ledger: Ledger) -> np.ndarray:
+def with_noise(query: Query, total: np.ndarray, ledger: Ledger, samples: PrivateSamples) -> np.ndarray:
     """What leaves of the sum of all."""
-    _, plan, stream = planned(query, ledger)
-    hidden = (*stream, digest(total))
+    part, plan, stream = planned(query, ledger)
+    hidden = (*stream, f"{samples_of(samples, ledger, part).digest} {digest(total)}")
     noise = discrete_gaussian(KEY, stddev_on_grid=plan.stddev_on_grid, size=query.dim, stream=hidden)
     return np.asarray((total + noise) * plan.step)
 
@@ -263,12 +266,12 @@ def test_ten_silos_on_ten_processes_give_the_bytes_of_one_process() -> None:
         weights = (weights + CHOSEN.training.server_rate * moved / len(strong)).astype(np.float32)
     queries = [query for query, _ in asked_in_sums(ledger)]
     totals = [np.sum([pipes[name][0].recv() for name in query.parties or units], axis=0) for query in queries]
-    counted, voted = (with_noise(query, total, ledger) for query, total in zip(queries, totals, strict=True))
+    samples, texts = held(units), selection.candidates_of(*candidates())
+    counted, voted = (with_noise(query, total, ledger, samples) for query, total in zip(queries, totals, strict=True))
     for worker in workers:
         worker.join(timeout=60)
     assert [worker.exitcode for worker in workers] == [0] * 10
 
-    samples, texts = held(units), selection.candidates_of(*candidates())
     one, ledger = trained(samples, ledger)
     assert weights.tobytes() == one.tobytes()
     query = budget.profile_query(CHOSEN, ledger.declaration)

@@ -158,7 +158,7 @@ def test_only_the_asked_clients_vote_and_every_round_is_charged() -> None:
     held, texts, label = samples(16, clients=40), unit_rows(17, 12), np.zeros(12, dtype=np.int64)
     book = ledger(40, sampling="poisson", clients_per_round=10)
     for t in (1, 2):
-        told = digest(texts, label), evolution().model_dump_json()
+        told = f"{digest(texts, label)} nearest 1", evolution().model_dump_json()
         drawn = sampled_units(held, book, KEY, asked(evolution(), 1e-4, t).about(*told))
         scored, book = noised_histogram(
             asked(evolution(), 1e-4, t), Simulated(held, KEY), texts, label, evolution(), book

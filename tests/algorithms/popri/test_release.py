@@ -312,7 +312,8 @@ def test_projection_keeps_noiseless_scores_and_loses_most_of_the_noise(centre: s
 def test_only_the_asked_units_vote_and_rounds_ask_others(sampling: str) -> None:
     held, texts, parameters = samples(16, clients=40), unit_rows(17, 12), popri(scoring="mean_cosine")
     opened = ledger(40, sampling=sampling, clients_per_round=10)
-    told = digest(texts, ONE_CLASS), parameters.model_dump_json()
+    rule = repr((parameters.scoring, parameters.centre, parameters.responses))
+    told = f"{digest(texts, ONE_CLASS)} {rule}", parameters.model_dump_json()
     drawn = [sampled_units(held, opened, KEY, asked(parameters, 0.05, t).about(*told)) for t in (1, 2)]
     assert set(drawn[0]) != set(drawn[1])
     scored, charged = score_by_ballots(
