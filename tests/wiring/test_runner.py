@@ -329,11 +329,12 @@ def test_a_repeated_run_of_a_private_corpus_is_free_and_one_on_other_data_is_not
     toy.run(**private)
     (toy.data / "02_released/mean.safetensors").unlink()
     kept = toy.files()
-    notes.write_text("\n".join([*lines[:-1], "a secret of another length"]))
-    with refuses("released-of-other-data", value="toy.mean"):
-        toy.run(**private)
-    assert not (toy.data / "02_released/mean.safetensors").exists()
-    assert len(release_history(toy.data)) == 1
+    for last in (["secret-38", "another secret"], ["secret-39", "secret-38"]):  # two people who swap have the same sum
+        notes.write_text("\n".join([*lines[:-2], *last]))
+        with refuses("released-of-other-data", value="toy.mean"):
+            toy.run(**private)
+        assert not (toy.data / "02_released/mean.safetensors").exists()
+        assert len(release_history(toy.data)) == 1
     notes.write_text("\n".join(lines))
     toy.run(**private)
     assert toy.files().keys() >= kept.keys()
