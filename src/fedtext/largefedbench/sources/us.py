@@ -396,6 +396,8 @@ def _turns(paragraphs: list[Paragraph], roll: MemberNames) -> Iterator[tuple[str
             continue
         yield from _turn(speaker, kind, parts, unknown)
         speaker, kind, unknown = found.name, found.kind, _unknown_signs(paragraph)
+        if not found.known:
+            unknown.append(Unknown("label", found.name))
         parts = [Paragraph(paragraph.text[: found.end], "speaker_label"), Paragraph(paragraph.text[found.end :])]
     yield from _turn(speaker, kind, parts, unknown)
 

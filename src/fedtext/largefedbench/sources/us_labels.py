@@ -16,29 +16,30 @@ from typing import NamedTuple
 from fedtext.largefedbench.cleaning.rules import CAPITALS
 from fedtext.largefedbench.turns import CHAIR_TURN, COLLECTIVE, NOT_SPOKEN, SPEECH, joined
 
-_PERSONAL = r"(?:Mr|MR|Mrs|MRS|Ms|MS|Mx|Miss|MISS|Dr|DR)\.?(?: (?:Manager|Counsel))?"
+_PERSONAL = r"(?:Mr|MR|Mrs|MRS|Ms|MS|Mx|Miss|MISS|Dr|DR)\.?(?: (?:Manager|Counsel|Leader|President))?"
 _STYLE = r"(?:(?:His|Her|Their) (?:(?:Royal|Imperial) )?(?:Majesty|Highness|Excellency|Holiness),? )"
 _RANK = r"(?:Lt|Col|Gen|Maj|Brig|Capt|Sgt|Cpl|Adm|Cmdr|Cdr|Rev|Prof|Gov|Amb|Sen|Rep|Hon)\."
 _OFFICES = (
-    rf"{_STYLE}?(?:Chairman|Chairwoman|Senator|Congressman|Congresswoman|Delegate|Representative"
+    rf"{_STYLE}?(?:Chairman|Chairwoman|Leader|Manager|Counsel|Senator|Congressman|Congresswoman|Delegate|Representative"
     r"|Resident Commissioner|(?:Vice )?President|Prime Minister|Premier|Taoiseach|Chancellor|King|Queen|Prince"
     r"|Princess|Pope|Governor|Ambassador|Secretary(?:[ -]General)?|General|Admiral|Colonel|Captain|Major|Sultan"
     rf"|Emperor|Minister|Justice|Judge)(?:-(?:[Ee]lect|[Dd]esignate))?|{_RANK}(?: {_RANK}){{0,2}}"
 )
 _CAPITAL = f"[{CAPITALS}]"
-_REST = (
-    rf"(?:{_CAPITAL}|['’-]|[à-ÿ](?={_CAPITAL}|\b)){{0,20}}"  # a small letter with an accent may stand among capitals
-)
+_APOSTROPHES = "'’‘`´ʻʼ"
+# A small letter with an accent may stand among capitals.
+_REST = rf"(?:{_CAPITAL}|[{_APOSTROPHES}-]|[à-ÿ](?={_CAPITAL}|\b)){{0,20}}"
 _NAME = (
-    rf"(?:De |La |Van |de la ){{0,2}}(?:{_CAPITAL}[a-zA-ZÀ-ÿ'’-]{{0,20}}?{_CAPITAL}{{2}}{_REST}"
-    rf"|{_CAPITAL}{{2,20}}|ST\.|(?:{_CAPITAL}\.){{1,3}})(?:,? (?:Jr|JR|Sr|SR))?"
+    r"(?:(?:[Dd](?:e|a|i|u|el|er|os|en)|[Ll][ae]|[Vv][ao]n|[Tt]e[rn]|[Ee]l) ){0,3}"
+    rf"(?:[a-zA-ZÀ-ÿ{_APOSTROPHES}-]{{0,20}}?{_CAPITAL}{{2}}{_REST}"
+    rf"|{_CAPITAL}{{2,20}}|ST\.|(?:{_CAPITAL}\.){{1,3}})(?:,? (?:Jr|JR|Sr|SR)(?:\.(?=,? of\b))?)?"
 )
-_STATE = r"(?: of (?:the )?[A-Z][a-z]+(?: [A-Z][a-z]+){0,3})?"
-_ASIDE = r"(?: [(\[][^()\[\]]*[)\]]){0,2}"  # "(during the vote)", "[Mr. Brownback]"
+_STATE = r"(?:,? of\s*(?:the )?[A-Z][a-z]+(?: [A-Z][a-z]+){0,3})?"
+_ASIDE = r"(?:\s*[(\[][^()\[\]]*[)\]]){0,2}"  # "(during the vote)", "[Mr. Brownback]"
 _ADDRESS = r"(?:Mr|Madam|Ms|Mrs)\.? (?:(?:Vice|Acting) )?(?:Speaker|President|Chair|Chief Justice)"
 _END = r"(?:\s+|$)"
 # The full stop that ends a label, or the mark set for it by mistake before an address to the chair.
-_STOP = rf"(?:\.{_END}|[,:;]? (?={_ADDRESS}))"
+_STOP = rf"(?:\s*\.{_END}|[,:;]? (?={_ADDRESS}))"
 
 
 def _label(pattern: str) -> re.Pattern[str]:
@@ -71,11 +72,24 @@ CHAIR = _label(
     # "The President." in title case opens a sentence more often than a turn.
     rf"(?P<name>T(?:he|HE) (?:{_IN_THE_CHAIR}"
     rf"|(?i:(?:(?:{_of(_RANKS)}){_GAP}){{0,3}})(?:PRESIDENT|SECRETARY){_PRO_TEMPORE})"
-    rf"|(?i:(?:speaker|president){_GAP}pro{_GAP}tempore|presiding officer)"
+    rf"|(?i:(?:speaker|president){_GAP}pro{_GAP}tempore|presiding officer)|SPEAKER|CHAIRMAN"
     # "Mr. SPEAKER." is printed for "The SPEAKER."; "Mr. Speaker," is an address.
-    rf"|(?:Mr|MR|Madam|MADAM|Ms|Mrs)\.? {_CHAIRED}|T(?:he|HE) (?!PRESIDENT ){_CHAIRED} of (?:the )?[A-Z][\w ]{{2,60}}?"
+    rf"|(?:Mr|MR|Madam|MADAM|Ms|Mrs)\.? (?:{_CHAIRED}|(?i:speaker{_GAP}pro{_GAP}tempore))"
+    rf"|T(?:he|HE) (?!PRESIDENT ){_CHAIRED} of (?:the )?[A-Z][\w ]{{2,60}}?"
     rf"|(?i:Chaplain) {_NAME}(?: {_NAME}){{0,4}})"
-    rf"{_ASIDE}[.:]{_END}"
+    rf"{_ASIDE}\s*[.:]{_END}"
+)
+# In capitals no running text has an officer: the mark may be another, or be missing. An officer whom nobody knows is
+# none of the members either, and is named in the counts.
+_OFFICER = rf"{_CAPITAL}{{2,}}l?{_CAPITAL}{{2,}}"
+OFFICER = _label(
+    rf"(?P<name>T(?:he|HE) (?:(?:{_of(_RANKS)}|{_of(_RANKS).upper()}) ){{0,2}}"
+    rf"(?:(?:SPEAKER|PRESIDING OFFICER|CHAIR(?:MAN|WOMAN)?|CLERK|CHIEF JUSTICE|VICE PRESIDENT)\b(?!['’])"
+    rf"(?: pro \w{{4,8}}\b)?|PRESIDENT pro \w{{4,8}}\b)"
+    rf"(?: [(\[](?:[^()\[\]]|[(\[][^()\[\]]*[)\]]){{0,80}}[)\]])?)[\s.,:;—-]*"
+)
+UNKNOWN_OFFICER = _label(
+    rf"(?P<name>T(?:he|HE) {_OFFICER}(?: (?:{_OFFICER}|of|OF|the|THE)){{0,4}}){_ASIDE}\s*[.:]{_END}"
 )
 MEMBER = _label(
     rf"(?P<bullet>[•●]\s*)?(?P<name>(?:{_PERSONAL}|{_OFFICES}) {_NAME}(?: {_NAME}){{0,4}}{_STATE}){_ASIDE}{_STOP}"
@@ -124,6 +138,7 @@ class Label(NamedTuple):
     name: str
     kind: str
     end: int
+    known: bool = True
 
 
 class Person(NamedTuple):
@@ -133,13 +148,22 @@ class Person(NamedTuple):
     id: str
 
 
+_KINDS = (
+    (GUEST, SPEECH),
+    (CHAIR, CHAIR_TURN),
+    (MEMBER, SPEECH),
+    (CROWD, COLLECTIVE),
+    (OFFICER, CHAIR_TURN),
+)
+
+
 def label(text: str, names: MemberNames | None = None) -> Label | None:
     """Return the speaker's label that `text` opens with, or None.
 
     What only looks like a label is one if `names`, the members of `mods.xml`, has it, or if an address to the chair
     follows.
     """
-    for pattern, kind in ((GUEST, SPEECH), (CHAIR, CHAIR_TURN), (MEMBER, SPEECH), (CROWD, COLLECTIVE)):
+    for pattern, kind in _KINDS:
         match = pattern.match(text, 0, LONGEST_LABEL)
         if match:
             handed_in = pattern is MEMBER and match["bullet"]
@@ -147,7 +171,8 @@ def label(text: str, names: MemberNames | None = None) -> Label | None:
     match = _like_a_label(text)
     if match and ((names and names.has(match["name"])) or _spoken_to_the_chair(match, text)):
         return Label(joined(match["name"]), NOT_SPOKEN if match["bullet"] else SPEECH, match.end())
-    return None
+    match = UNKNOWN_OFFICER.match(text, 0, LONGEST_LABEL)
+    return Label(joined(match["name"]), CHAIR_TURN, match.end(), known=False) if match else None
 
 
 def unknown_label(text: str) -> str:
@@ -197,4 +222,5 @@ def members_by_name(names: Iterable[tuple[str, Person]]) -> dict[str, Person]:
 
 def _key(printed: str) -> str:
     """Return the name by which members are told apart: case, spaces and the form of apostrophes do not."""
-    return joined(re.sub(r"(?i)\b(manager|counsel) ", "", printed)).replace("’", "'").lower()
+    name = re.sub(rf"[{_APOSTROPHES}]", "'", re.sub(r"(?i)\b(manager|counsel) ", "", printed))
+    return joined(re.sub(r",?\sof\s*(?=(?:the\s)?[A-Z])", " of ", name)).lower()

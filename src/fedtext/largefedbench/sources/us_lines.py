@@ -62,6 +62,8 @@ def paragraphs(text: str) -> Iterator[Paragraph]:
     reader = _Reader(last_end_of_note=ends[-1] if ends else -1)
     for number, line in enumerate(lines):
         if reader.goes_on() and line[:1].isalnum():  # most lines: the rest below would come to the same
+            if _speaks_at_column_zero(line, reader):
+                yield from reader.close()
             reader.lines.append(line.rstrip())
             continue
         stripped = line.strip()
@@ -113,15 +115,26 @@ def _opens(line: str, following: str, reader: _Reader) -> str | None:
         return _opens_inserted(reader)
     if indent == SPEECH_INDENT and not (reader.after_blank and _is_centred(following)):
         return SPOKEN  # unless the next line is centred under it: then both are a heading
-    if reader.after_page and indent == 0:
-        # A sentence cut by the page goes on; a heading in capitals after a finished one does not.
+    if reader.after_page and indent < SPEECH_INDENT:
+        # A sentence cut by the page goes on; a heading in capitals or a speaker after a finished one does not.
         finished = not reader.lines or reader.lines[-1].endswith((".", "?", "!", "''", ":"))
+        if _speaks_at_column_zero(line.lstrip(), reader):
+            return SPOKEN
         return "heading" if finished and line.strip().isupper() else None
     if reader.after_blank:
         return "heading"
     if indent and reader.kind == SPOKEN and (following[:1].strip() or label(line.strip())):
         return SPOKEN  # a paragraph indented one, three or four by mistake: the next line is back at column zero
     return None
+
+
+_IN_CAPITALS = re.compile(r"(?:\w+\.?\s+){1,3}[^a-z\s]{3}")
+
+
+def _speaks_at_column_zero(line: str, reader: _Reader) -> bool:
+    """Return whether a line that lacks its indent begins another's turn: a label in capitals after a whole sentence."""
+    ended = reader.kind == SPOKEN and reader.lines and reader.lines[-1].endswith((".", "?", "!", "''"))
+    return bool(ended) and bool(_IN_CAPITALS.match(line)) and label(line) is not None
 
 
 def _is_centred(line: str) -> bool:
