@@ -50,7 +50,8 @@ _US_THING = (
     r"|preamble|resolutions?|title)(?: \([^()]*\))?(?: \(No\. \d+\))?"
 )
 _US_DONE = (
-    r"(?:\w+ly )?(?:agreed to|confirmed|considered|laid on the table|modified|not agreed to|ordered|passed|rejected"
+    r"(?:\w+ly )?(?:agreed to|confirmed|considered|laid (?:up)?on the table|modified|read (?:a|the) \w+ time"
+    r"|not agreed to|ordered|passed|rejected"
     r"|withdrawn)"
 )
 _US_BILL = r"(?:(?:J\. |Con\. )?Res\. )?\d+\. An? (?:bill|joint resolution|resolution|concurrent resolution)"
@@ -58,6 +59,7 @@ _UK_THING = r"(?:Amendments?|Bill|[Cc]lauses?|Lords [Aa]mendments?|Motions?|New 
 _UK_NUMBERS = r"(?: (?:\(?[A-Z]{0,2}\d+[A-Z]*\)?|and|to))*"
 _READ = r"read (?:a|the) (?:[Ff]irst|[Ss]econd|[Tt]hird) time"
 
+_OFFICE_WORDS = r"(?:Acting |Vice )?(?:Speaker|President|Presiding Officer|Chair(?:man|woman)?)(?: pro tempore)?"
 # The rest of a paragraph, if nobody in particular is saying it.
 _NARRATED = r"(?!.*\b(?:I|me|my|we|us|our|you|your|because|but|when|after|although|than)\b).*"
 
@@ -68,25 +70,44 @@ CLERK = (
         r"(?:A|The) (?:recorded vote was|yeas and nays were) ordered\.",
         rf"The (?:result of the )?vote was (?:announced|taken by electronic device)\b{_NARRATED}",
         rf"The result was announced{_NARRATED}",
-        rf"The question was taken;{_NARRATED}",
-        rf"So (?:\([^()]*\) )?the {_US_THING}\b.{{0,80}} (?:was|were) {_US_DONE}\.?",
+        rf"The question was taken(?:;{_NARRATED}|\.)",
+        rf"The yeas and nays resulted\b{_NARRATED}",
+        r"A recorded vote was (?:ordered|refused)\.",
+        r"Stated (?:for|against):?",
+        rf"So (?:\([^()]*\) )?the (?:rules were suspended and the )?{_US_THING}\b.{{0,80}} (?:was|were) {_US_DONE}\.?",
         r"(?:Mr|Mrs|Ms|Miss|Messrs|Mesdames)\. .{2,2000} changed (?:his|her|their) votes? from\b.*",
-        r"The (?:[a-z]+ ){0,3}clerk (?:proceeded to call|called) the roll\.",
+        rf"The (?:[a-z]+ ){{0,3}}[Cc]lerk (?:proceeded|continued|resumed|called|will read)\b{_NARRATED}",
+        rf"The following (?:Senators|Members) (?:entered|answered)\b{_NARRATED}",
     ),
     rule(
         "clerk_disposition",
         "us",
         rf"(?:The|A) (?:first |second )?{_US_THING},?(?: as (?:amended|modified),?)?(?: to [a-z ]+?)? (?:was|were)"
         rf" {_US_DONE}\b{_NARRATED}",
+        rf"(?:Under the rule|By unanimous consent|(?:Pursuant to|Under) clause [^,;]{{1,40}}), (?:the|a)"
+        rf" (?:{_US_THING}|yeas and nays|Journal|Committee|previous question)\b{_NARRATED}",
+        rf"The (?:previous question|Journal|yeas and nays) (?:was|were) (?:ordered|approved)\b{_NARRATED}",
+        r"The title was amended so as to read:?.*",
         r"There was no objection\.?",
         rf"There being no objection\b{_NARRATED}",
         r"(?:Mr|Mrs|Ms|Miss|Dr)\. .{2,60} addressed the (?:Chair|House|Senate)\.?",
         r"(?:Several|A number of|Some|SEVERAL) (?:Senators|Members|SENATORS|MEMBERS) addressed the"
         r" (?:Chair|House|Senate)\.?",
         rf"At \d+ o'clock\b{_NARRATED}",
-        rf"Accordingly, the (?:Committee|House) (?:rose|resolved)\b{_NARRATED}",
-        rf"Thereupon,? (?:the|at)\b{_NARRATED}",
-        rf"The (?:House|Senate) (?:met|adjourned|stood|proceeded)\b{_NARRATED}",
+        rf"Accordingly,?(?: \([^()]*\),?)?(?: [^,;]{{2,60}},)? the (?:Committee|House|Senate) (?:rose"
+        rf"|resolved|adjourned)\b{_NARRATED}",
+        rf"(?:Thereupon|Whereupon),? (?:the|at)\b{_NARRATED}",
+        rf"The (?:House|Senate)(?:, at [^,]{{2,60}},| \([^()]*\))? (?:met|adjourned|recessed|stood"
+        rf"|proceeded)\b{_NARRATED}",
+        rf"The House in Committee of the Whole\b{_NARRATED}",
+        rf"(?:Mr|Mrs|Ms|Miss|Dr)\. .{{2,60}} (?:asked and (?:was|were) given permission|submitted the following"
+        rf"|(?:assumed|took|resumed|left|vacated) the [Cc]hair)\b{_NARRATED}",
+        rf"The {_OFFICE_WORDS}(?: \([^()]*\))? (?:laid before the (?:House|Senate)"
+        rf"|(?:assumed|took|resumed|left|vacated) the [Cc]hair)\b{_NARRATED}",
+        rf"A message (?:in writing )?from the (?:House|Senate|President)\b.{{0,120}} (?:announced|was communicated)"
+        rf"\b{_NARRATED}",
+        rf".{{0,120}}\boffered the following prayer\b{_NARRATED}",
+        rf"(?:The )?[Pp]rayer was offered by\b{_NARRATED}",
         rf"The Committee (?:rose|resumed its sitting)\b{_NARRATED}",
         rf"(?:Mr|Mrs|Ms|Miss)\. .{{2,60}} led the Pledge of Allegiance\b{_NARRATED}",
     ),
@@ -95,7 +116,8 @@ CLERK = (
         "us",
         rf"The (?:[a-z]+ ){{0,3}}[Cc]lerk (?:read|designated|redesignated|reported)\b{_NARRATED}",
         r"The text of .{2,160} (?:is|are) as follows:",
-        r"The (?:amendment|resolution|bill|following|material|letter|article|statement)\b"
+        r"The (?:joint |concurrent )?(?:amendment|resolution|bill|following|material|letter|article|statement"
+        r"|information|nominations?|message|communication|order|preamble|petition|memorial|editorial|exhibit|excerpts?|remarks)\b"
         r"(?:[^.;!?]|\b(?:Mr|Mrs|Ms|Dr|No|Nos)\.){0,160} follows:",
         r"Pending:",
         rf"An? (?:joint |concurrent )?(?:resolution|bill) (?:\((?:S|H)\.[^()]*\)"
@@ -135,9 +157,17 @@ CLERK = (
 _WORD = rf"(?:[{CAPITALS}][\w'’.-]*|de|la|van|von|der|du|of|the)"
 # A word of a constituency's name, or one that joins two of them.
 _PLACE = rf"(?:{_WORD}|[a-z]{{1,2}}[-'’][{CAPITALS}][\w'’.-]*|and|for|upon|on|in|by|under|with|le|en|an|na|nan|y|yr|&)"
-_TITLE = r"(?:Mr|Mrs|Ms|Miss|Dr|Chairman|Chairwoman|Speaker|Sir|Dame|Lord|Lady|Baroness)\.?"
-_TITLED_NAME = rf"{_TITLE} {_WORD}(?: {_WORD}){{0,4}}"
-_FULL_NAME = rf"[{CAPITALS}][\w'’-]+(?: (?:[{CAPITALS}][\w'’.-]*|de|van|von)){{1,3}}"
+_TITLE = (
+    r"(?:Messrs|Mr|Mrs|Ms|Miss|Mx|Dr|Rev|Rep|Sen|Prof|Chairman|Chairwoman|Speaker|Senator|Representative|Delegate"
+    r"|Congress(?:man|woman)|Sir|Dame|Lord|Lady|Baroness|Viscount|Earl)\.?"
+)
+_TITLED_NAME = rf"{_TITLE} {_WORD}(?: {_WORD}){{0,4}}(?:, (?:Jr|Sr|II|III)\b\.?)?"
+_FULL_NAME = rf"[{CAPITALS}][\w'’-]+(?: (?:[{CAPITALS}][\w'’.-]*|de|van|von|der|den)){{1,4}}"
+# Brackets that hold nothing but titled names are the reporter's: nobody says them.
+_NAMES_IN_BRACKETS = (
+    rf"[\[(]\s*(?:the late )?{_TITLED_NAME}"
+    rf"(?:(?:,|,? and) (?:others|(?:the late )?(?:{_TITLED_NAME}|{_WORD}))){{0,8}}\s*[\])]"
+)
 _LINE_START = r"(?:(?<=\n)|(?<!.))"
 
 # A sentence without a word that members say in English only.
@@ -150,9 +180,9 @@ _NOT_ENGLISH = (
 # What a match of NOTATION, and of MEMBER_NAMES, begins with, by source.
 NOTATION_STARTS = {"us": r"[\[({=_*\-]", "ca": r"[\[(_=*\-]", "uk": r"[\[(_=*\-T\d]"}
 MEMBER_STARTS = {
-    "us": r"[GgSDCMcfLlWw](?:entle|enator|elegate|ongress|ember|olleague|riend|hair|eader|hip)",
+    "us": r"[\[(]",
     "ca": r"(?!)",
-    "uk": r"(?:Member|(?<=\)),? (?:and )?for )",
+    "uk": r"(?:Member|MP|Prime Min|Leader|[Ff]riend|Gentlem|Lad(?:y|ies)|(?<=\)),? (?:and )?for |[\[(])",
 }
 NOTATION = (
     rule("page_mark", "us", r"\[\[Page [A-Z]*\d+\]\]"),
@@ -190,10 +220,17 @@ NOTATION = (
         r"[^()]*(?:printed|appear)[^()]*\)",
         r"\((?:The )?(?:(?:full )?text of the )?(?:remarks|statements?|testimony) of [^()]*(?:\([^()]*\)[^()]*)*\)",
         r"\(The foregoing tally[^()]*\)",
+        r"\(Text of [Vv]ideo[^()]*\)",
         r"\(Purpose: [^()]*(?:\([^()]*\)[^()]*)*\)",
         r"\(See exhibit \d+\.?\)",
     ),
-    rule("proceedings_note", "us", r"\(during the vote\)"),
+    rule(
+        "proceedings_note",
+        "us",
+        r"\(during the vote\)",
+        r"\[Roll(?:call)?(?: [Vv]ote)? No\.[^\[\]]{1,40}\]",
+        rf"\({_TITLED_NAME} (?:in|assumed|took|resumed|left) the [Cc]hair\.?\)",
+    ),
     rule(
         "proceedings_note",
         "ca uk",
@@ -224,22 +261,17 @@ NOTATION = (
     rule("chair_notice", "uk", r"[\[(]\s*[^\[\]()]{3,60},? in the [Cc]hair\.?\s*[\])]"),
 )
 
-# A name the reporter adds in brackets after whom the speaker named by place; the first group stays.
+# Names the reporter adds in brackets after whom the speaker named by place; the first group stays.
 MEMBER_NAMES = (
-    rule(
-        "member_name",
-        "us",
-        r"(?P<keep>\b(?:[Gg]entle(?:man|woman|lady|men|women)|Senators?|Delegates?|Congress(?:man|woman)|Members?"
-        r"|[Cc]olleagues?|friends?|[Cc]hair(?:man|woman)?|[Ll]eader|[Ww]hip)\b"
-        rf"(?:,? (?:from|of) (?:the )?[{CAPITALS}][\w'’., -]{{2,60}}?)?,?)"
-        rf" [\[(]{_TITLED_NAME}[\])]",
-    ),
+    rule("member_name", "us", _NAMES_IN_BRACKETS),
     rule(
         "member_name",
         "uk",
         # "the Members for Bath (Ann Oak), for Ferry (Tom Elm) and for York (Bea Ash)"
-        rf"(?P<keep>(?:\bMembers? |(?<=\)),? (?:and )?)for {_PLACE}(?:,? {_PLACE}){{0,15}})"
-        rf" \((?:{_TITLED_NAME}|(?!Northern Ireland){_FULL_NAME})\)",
+        rf"(?P<keep>(?:\b(?:Member|MP)s? |(?<=\)),? (?:and )?)for {_PLACE}(?:,? {_PLACE}){{0,15}}"
+        r"|\b(?:Prime Minister|Leader of the Opposition|[Ff]riends?|Gentleman|Gentlemen|Lady|Ladies))"
+        rf" ?[\[(](?:{_TITLED_NAME}|(?!Northern Ireland){_FULL_NAME}(?:(?:,|,? and) {_FULL_NAME}){{0,8}})[\])]",
+        _NAMES_IN_BRACKETS,
     ),
 )
 
