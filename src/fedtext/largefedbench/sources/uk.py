@@ -37,14 +37,18 @@ from fedtext.largefedbench.turns import (
 from fedtext.system.errors import InputError
 
 OFFICE = re.compile(
-    rf"(?:Mr|Madam|Mrs|Ms|The|Several|Hon)\.? ?(?:[{CAPITALS}][\w]* ){{0,3}}(?:Speaker|Chair(?:man|woman)?|Chairs?)\b.*"
-    r"|(?:(?:Several|Some|Many|Other|An?|All) )?(?:[Rr]ight )?(?:[Hh]on(?:ourable)?\.? )?(?:[Mm]embers?|MPs)"
-    r"(?: (?:on|from|of|opposite)\b.*)?"
-    r"|(?:The )?(?:(?:First |Second |Principal |Temporary )?(?:Deputy )?Chairman of (?:Ways and Means|Committees)\b.*"
-    r"|Lord (?:Speaker|Chancellor in the Chair)|Lord on the Woolsack|Temporary Chair\w*|Clerk\b.*)"
-    r"|(?:Senior )?Deputy (?:Lord )?Speaker\b.*"
-    r"|(?:(?:Several|Some|Many|Other|A) )?[Nn]oble (?:Lords?|Baroness(?:es)?|Lad(?:y|ies)|Peers?)"
-    r"|.+\((?:in|In) the Chair\)"
+    rf"(?:Mr|Madam|Mrs|Ms|The|Several|Hon)\.? ?(?:[{CAPITALS}][\w]* ){{0,3}}"
+    r"(?:Speaker|Chair(?:man|woman|person)?|Chairs?)\b.*"
+    r"|(?:(?:Several|Some|Many|Other|An?|All) )?(?:(?:Opposition|Government|Labour|Conservative) )?(?:Hon\.? and )?"
+    r"(?:Right )?(?:Hon(?:ourable)?\.? )?(?:Members?|MPs|Friends|Voices)(?:(?: (?:on|from|of|opposite)\b|: ).*)?"
+    r"|(?:The )?(?:(?:First |Second |Principal |Temporary )?(?:Deputy )?Chairman"
+    r"(?: of (?:Ways and Means|Committees)\b.*| \(.*)?"
+    r"|Lord (?:Speaker|Chancellor in the Chair|in the Chair)|Lord on the Woolsack|Temporary Chair\w*|(?:\w+ )?Clerk\b.*"
+    r"|(?:\w+ ){0,3}Black Rod)"
+    r"|(?:Senior )?Deputy (?:Lord )?Speaker\b.*|Chair|Speaker|Chair of the Committee"
+    r"|(?:(?:Several|Some|Many|Other|An?) )?(?:Noble )?(?:Lords|Noble (?:Lord|Baroness(?:es)?|Lad(?:y|ies)|Peers?))"
+    r"|.+\((?:In the Chair|Chair|(?:The )?(?:Lord|(?:Senior )?Deputy) Speaker|Deputy Chairman\b[^()]*)\)",
+    re.IGNORECASE,
 )
 _SPEAKER = re.compile(r"(?:Mr|Madam|The)\.? (?:Deputy )?Speaker\b.*")  # none sits while a committee's chair does
 LORDS_FORMULA = re.compile(
@@ -57,19 +61,31 @@ LORDS_FORMULA = re.compile(
     r"|\bif (?:this )?[Aa]mendment \w+ is agreed to,? I (?:cannot|will not|shall not) (?:be able to )?call"
 )
 LORDS_FORMULA_WORDS = 150  # the most a chair's announcement runs to
-_TAKES = r"(?i:(?:(?:was|is|being) )?in the chair|(?:takes|took|taking) the chair)"
+_TAKES = (
+    r"(?i:\(?(?:(?:was|is|being|continued|remained) )?in the chair\)?|(?:takes|took|taking|resumes|resumed) the chair"
+    r"|presiding\b|presided\b)"
+)
+# Who is named before the words, or after them; "The Deputy Speaker resumed the Chair" names nobody else's name.
 NOTICE = re.compile(
-    rf"[\[(]\s*(?P<name>[^\[\]()]{{3,60}}?),? {_TAKES}(?:, [^\[\]()]{{1,80}})?\.?\s*[\])]"
-    rf"|^(?P<alone>(?:[{CAPITALS}][\w.’'-]* ){{1,6}}){_TAKES}\.?$"
+    rf"(?:[\[(;]|^[^\[\]()]{{0,60}}?; )\s*(?P<name>[^\[\]();]{{3,60}}?),? {_TAKES}"
+    r"[^\[\]();]{0,80}(?:[\])]|(?=[—;.]|$))"
+    rf"|[\[(]\s*(?i:(?:in the )?chair:)\s*(?P<after>[^\[\]();]{{3,60}}?)\s*[\])]"
+    rf"|^(?P<alone>(?:[{CAPITALS}][\w.’'-]* ){{1,6}}){_TAKES}[^\[\]();]{{0,40}}$"
 )
 # The person whom a notice put there has left the chair: the House or another officer sits again, or a debate ends.
 CHAIR_LEFT = re.compile(
-    r"\b(?:resumed|left|vacated) the Chair\b|\bSpeaker (?:took|takes) the Chair\b|\bChair (?:was|is) (?:vacated|left)\b"
+    r"\b(?:left|vacated) the Chair\b|\bSpeaker (?:took|takes) the Chair\b|\bChair (?:was|is) (?:vacated|left)\b"
     r"|\b(?:House|Their Lordships|Lords) resumed\b"
     r"|\bCommittee (?:rose|adjourned)\b|\bBill(?: \([^()]*\))?,? (?:accordingly )?(?:reported|as amended)\b"
-    r"|\b(?:House|Sitting) adjourned\b|\bto (?:report progress|sit again)\b"
+    r"|\b(?:House|Sitting) adjourned\b|\bto (?:report progress|sit again)\b|\b[Pp]rogress reported\b"
+    r"|\bread (?:a|the) [Tt]hird time\b|^Third Reading$"
 )
-_TITLES = re.compile(r"^(?:(?:Mr|Mrs|Ms|Miss|Dr|Sir|Dame|Rt Hon|The Rt Hon)\.? )+")
+_TITLES = re.compile(
+    r"^(?:(?:Mr|Mrs|Ms|Miss|Mx|Dr|Sir|Dame|The|Rt|Right|Hon|Honourable|Rev|Reverend|Professor|Colonel|Major|Captain)"
+    r"\.? )+"
+    r"|,? MP$",
+    re.IGNORECASE,
+)
 
 # Name without title, first day, last day as Speaker or deputy of either House. To be checked against the House's own
 # list, and continued there, by whoever first builds from live pages.
@@ -104,6 +120,8 @@ _IN_COMMITTEE = re.compile(
     r"(?:New )?(?:Clauses?|Schedules?|Amendments?|Title|Preamble|Parts?|Chapters?)\b", re.IGNORECASE
 )
 
+_OF_THE_HOUSE = re.compile(r"(?:Third Reading|Consideration|Report Stage)\b", re.IGNORECASE)  # after the committee
+
 
 class Chairs:
     """The occupants of the chair on one day, updated by the page's own notices."""
@@ -117,7 +135,8 @@ class Chairs:
     def notice(self, text: str) -> None:
         """Update the chair by what `text`, which nobody speaks, says of it: somebody is in it, or has left it."""
         for match in re.finditer(rf"{NOTICE.pattern}|(?P<left>{CHAIR_LEFT.pattern})", text):
-            self._noticed = "" if match["left"] else bare(match["name"] or match["alone"])
+            name = match["name"] or match["after"] or match["alone"]
+            self._noticed = "" if match["left"] else bare(name)
 
     def new_debate(self, title: str) -> None:
         """Note a heading: a Committee of the whole House ends with its clauses, a sitting elsewhere goes on."""
@@ -150,7 +169,12 @@ MOTION = "motion_text"
 HEADING = "heading"
 _QUOTED = re.compile(r"[“\"‘'…]")
 _FIRST_PERSON = re.compile(r"\bI\b(?! ?(?:of|and|to|in|\d))(?!\))")  # not "Part I of"
-_WORDING = re.compile(r"(?:That |[“\"‘'…(\[]|I beg to move|\d)")
+# Words that a motion has not, but for those it opens with: "we", or a pronoun for what was said before.
+_OWN_WORDS = re.compile(r"(?:This|It|These|They|There|He|She)\b|.*?\b(?:[Ww]e|[Oo]ur|[Mm]y|us|me)\b", re.S)
+_WORDING = re.compile(r"(?:That |[“\"‘'…(\[]|I beg to move|\d|Resolved\b|Ordered\b|Question\b|Motion\b|Moved\b)")
+# A motion or an amendment in print ends with its mover: "... returned to that country.”—(Ann Oak.)"
+_SIGNED = re.compile(rf"[—–]\s*\((?:[{CAPITALS}][\w.’'-]*\s?){{2,6}}\.?\)$")
+_PROPOSED = re.compile(r"^(?:Amendments?|New [Cc]lauses?|Motions?) (?:proposed|made|moved)\b")
 # A paragraph that these end announces a motion or an amendment, not something to be read out.
 _MOVES = re.compile(
     r"(?:\b(?:move|moved|insert|leave out|substitute|resolved|ordered|add|say)\b|question (?:put|proposed)|line \d+)"
@@ -161,8 +185,9 @@ _MOVES = re.compile(
 _NEXT_AMENDMENT = re.compile(r"(?:Amendments? \d+\w*(?:,? (?:to|and) \d+\w*)*|(?:Moved|Tabled) by .*)\.?$")
 _CLAUSE_HEADING = re.compile(r"(?:Clause|Schedule|Clauses|Part|Chapter) \d+\w*\s*(?::|[-—–]) .{3,200}(?<![.!?:])$")
 _AMENDMENT = re.compile(
-    r"(?:I beg to move,? )?(?:(?:[Aa]mendment |\()?\d+[A-Z]{0,2}\)?[:,.]? |Amendment \([a-z]\)[^.]{0,40}, )"
-    r"(?:(?:After |Before |Insert )?(?:[Cc]lause|[Ss]chedule)|[Pp]age|[Ll]ine|[Ii]n (?:[Cc]lause|Schedule))\b"
+    r"^(?:I beg to move,? )?(?:(?:[Aa]mendment |\()?\d+[A-Z]{0,2}\)?[:,.]? |Amendment \([a-z]\)[^.]{0,40}, )"
+    r"(?:(?:After |Before |Insert )?(?:[Cc]lause|[Ss]chedule)|[Pp]age|[Ll]ine|[Ii]n (?:[Cc]lause|Schedule|page"
+    r"|[Tt]itle))\b"
     r".*(?:leave out|insert|at end|divide|substitute|transpose)"
 )
 
@@ -190,7 +215,7 @@ def paragraphs(speech: Any) -> list[Paragraph]:
         quoting = kind == MOTION and (_goes_on(text) if quoting else _opens(text, result))
         if quoting:
             kind = SPOKEN
-        elif kind == SPOKEN and (printed or _AMENDMENT.match(text)):
+        elif kind == SPOKEN and (printed or any(one.search(text) for one in (_AMENDMENT, _SIGNED, _PROPOSED))):
             kind = MOTION
         elif kind == SPOKEN and _CLAUSE_HEADING.match(text):
             kind = HEADING
@@ -215,6 +240,8 @@ def _elements(speech: Any) -> Iterator[Paragraph]:
     if joined(speech.text):
         yield Paragraph(joined(speech.text), UNKNOWN_ELEMENT)
     for child in speech:
+        for line_break in child.iter("br"):
+            line_break.tail = f" {line_break.tail or ''}"
         yield Paragraph(joined("".join(child.itertext())), _kind(child))
         if joined(child.tail):
             yield Paragraph(joined(child.tail), UNKNOWN_ELEMENT)
@@ -227,14 +254,14 @@ def _kind(element: Any) -> str:
         return UNKNOWN_ELEMENT
     if "italic" in (element.get("class") or "").split() or _all_italic(element):
         return "italic"
-    if element.get("pwmotiontext") is None:
+    if (element.get("pwmotiontext") or "no").lower() in ("no", "false"):
         return SPOKEN
     return SPOKEN if _says_i(joined(*element.itertext())) else MOTION
 
 
 def _says_i(text: str) -> bool:
-    """Return whether a paragraph marked as a motion is the speaker's own words: a motion does not say "I"."""
-    return bool(_FIRST_PERSON.search(text)) and not _WORDING.match(text)
+    """Return whether a paragraph marked as a motion is the speaker's own words: a motion does not say "I" or "we"."""
+    return not _WORDING.match(text) and bool(_FIRST_PERSON.search(text) or _OWN_WORDS.match(text))
 
 
 def _all_italic(element: Any) -> bool:
@@ -359,7 +386,7 @@ class _Day:
         title = joined(NOTICE.sub("", text)).strip(" —–-")
         if not title:
             return
-        if element.tag != "minor-heading" and not NOTICE.search(text):
+        if (element.tag != "minor-heading" or _OF_THE_HOUSE.match(title)) and not NOTICE.search(text):
             self.chairs.new_debate(title)
         if element.tag == "minor-heading":
             self.titles["minor-heading"] = title
