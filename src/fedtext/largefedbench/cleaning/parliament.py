@@ -171,10 +171,10 @@ _NAMES_IN_BRACKETS = (
 _LINE_START = r"(?:(?<=\n)|(?<!.))"
 
 # A sentence without a word that members say in English only.
-_IN_A_SENTENCE = r"[^\[\].!?…\n]"
+_IN_A_SENTENCE = r"[^\[\].!?…।؟۔。\n]"
 _NOT_ENGLISH = (
     rf"(?!{_IN_A_SENTENCE}*?\b(?:(?i:{ONLY_ENGLISH}|are|for|have|mrs?|ms|madam|my|of|speaker|thank|we|will|your?)|I)\b)"
-    rf"{_IN_A_SENTENCE}+(?:[.!?…]+[”\"’')]*|(?=[\[\]\n])|\Z)"
+    rf"{_IN_A_SENTENCE}+(?:[.!?…।؟۔。]+[”\"’')]*|(?=[\[\]\n])|\Z)"
 )
 
 # What a match of NOTATION, and of MEMBER_NAMES, begins with, by source.
@@ -195,7 +195,12 @@ NOTATION = (
     ),
     rule("editorial_note", "us", r"=+\s*NOTE\s*=+[^=]*=+\s*END NOTE\s*=+", r"=+\s*(?:END )?NOTE\s*=+"),
     rule("rule_line", "", r"_{4,}", r"-{5,}", r"={4,}", r"(?:\*\s?){3,}"),
-    rule("language_mark", "", r"\[\s*(?:Translation|English|French|Inuktitut|Français|Anglais|Traduction)\s*\]"),
+    rule(
+        "language_mark",
+        "",
+        r"\[\s*(?:Voice of (?:the )?interpreter|Interpretation"
+        r"|Translation|English|French|Inuktitut|Français|Anglais|Traduction)\s*\]",
+    ),
     rule(
         "spoken_in_another_language",
         "",
@@ -203,8 +208,10 @@ NOTATION = (
         r"\[[^\[\]]{0,60}\bspoke in [^\[\]]{2,40} (?:as follows|the following text):?\][^\[\]]{0,4000}"
         r"\[[^\[\]]{0,60}(?:translat|interpret)[^\[\]]{0,40}\]",
         r"\[[^\[\]]{0,60}\b(?:translat|interpret)(?:ed|ion|ation)\b[^\[\]]{0,40}\]",
-        rf"\[[^\[\]]{{0,60}}\b(?:spoke|sang|speaking|speaks|spoken) in [^\[\]]{{2,80}}\](?:\s*{_NOT_ENGLISH})*",
-        r"\([^()]{0,30}\b[Ss]poke in [A-Z][^()]{2,40}\)",
+        rf"\[[^\[\]]{{0,60}}\b(?:spoke|sang|speaking|speaks|spoken|[Mm]ember [^\[\]]{{2,40}}) in [^\[\]]{{2,80}}\]"
+        rf"(?:\s*{_NOT_ENGLISH})*",
+        rf"\([^()]{{0,30}}\b[Ss]poke in [A-Z][^()]{{2,40}}\)(?:\s*{_NOT_ENGLISH})*",
+        r"\[L[ea] (?:députée?|ministre)[^\[\]]{2,80}\ben [^\[\]]{2,40}\]",
     ),
     rule(
         "permission_note",
@@ -245,7 +252,8 @@ NOTATION = (
         "bracketed_noise",
         "",
         r"[\[(]\s*(?:Prolonged )?(?:Laughter|Applause|Cheers|Cheering|Interruptions?|Interjections?|Disturbance"
-        r"|Shouting|Standing ovation|Uproar|Inaudible|Technical difficulties|Pause|Quorum call)\b[^\[\]()]{0,60}[\])]",
+        r"|Shouting|Standing ovation|Uproar|Inaudible|Technical difficult(?:y|ies)|Pause"
+        r"|Quorum call)\b[^\[\]()]{0,60}[\])]",
         r"\[\s*(?:sic|ph|phonetic|inaudible|crosstalk)\.?\s*\]",
         r"\[\s*H(?:on|ON)\.? M(?:embers|EMBERS)[^\[\]]*\]",
         r"\[\s*(?:An|AN|Some|SOME|Several) H(?:on|ON)\.? M[^\[\]]*\]",

@@ -36,7 +36,7 @@ CHAIR = re.compile(
     r"|L[ea] (?:vice-|V)?[Pp]résidente?\b|L[ea] [Gg]reffi[eè]re?\b"
 )
 CROWD = re.compile(
-    r"(?:(?:Some|An?|Several|Another|Many|Other|Certain|Various|One) )?(?:unidentified |other )?"
+    r"(?!minister of)(?:(?:Some|An?|Several|Another|Many|Other|Certain|Various|One) )?(?:unidentified |other )?"
     r"(?:hon(?:ou?rable)?\.? )?(?:members?|senators?|voices?|ministers?)"
     r"(?: and (?:hon\.? )?(?:members|senators|ministers))?(?: (?:opposite|on|from|of|in)\b.*)?"
     r"|(?:Des|Certain(?:e)?s|Plusieurs|Quelques|Une?|Un(?:e)? autre|D[’']autres) (?:hon(?:orables)?\.? )?"
@@ -271,9 +271,12 @@ def _unspoken(kind: str, text: str, sitting: Sitting, unknown: str = "") -> Turn
 
 def _intervention(element: Any, sitting: Sitting) -> Iterator[Turn]:
     """Yield the turns of one intervention: its own speaker's, then those of other speakers labelled inside it."""
-    affiliation = element.find("PersonSpeaking/Affiliation")
+    # Of several affiliations the first that has a name is the speaker's; one without a name comes before it at times.
+    affiliations = element.findall("PersonSpeaking/Affiliation")
+    affiliation = next((one for one in affiliations if joined(*one.itertext())), next(iter(affiliations), None))
     speaker_id = affiliation.get("DbId", "") if affiliation is not None else ""
-    printed = "".join(element.xpath("PersonSpeaking//text()"))
+    several = affiliation is not None and len(affiliations) > 1
+    printed = "".join(affiliation.itertext() if several else element.xpath("PersonSpeaking//text()"))
     main = bare_name(printed)
     groups: list[tuple[str, list[Paragraph]]] = [(main, [])]
     floors: set[str] = set()

@@ -53,8 +53,8 @@ from fedtext.largefedbench.turns import COPY, NOT_SPOKEN, SPEECH, SPOKEN, Paragr
 from fedtext.system.errors import InputError
 
 MODS_NAME = "mods.xml"
-# What the builder reads of a package, below its own folder if it has one.
-_READ = re.compile(r"(?:[^/]+/)?(?P<name>mods\.xml|html/[^/]+\.htm)(?:\.gz)?", re.IGNORECASE)
+# What the builder reads of a package, below whatever folders it was packed in; "._..." is a shadow of another system.
+_READ = re.compile(r"(?:.*/)?(?P<name>mods\.xml|html/(?!\._)[^/]+\.htm)(?:\.gz)?", re.IGNORECASE)
 
 # What else the Government Publishing Office puts into a package, and what systems leave beside files.
 _PASSED_OVER = re.compile(
@@ -94,7 +94,8 @@ def package_files(page: RawPage) -> Iterator[tuple[str, bytes | RawPageError]]:
 
 def completeness(page: RawPage, listed: Collection[str], present: Collection[str]) -> Completeness:
     """Compare the granules that `mods.xml` lists with those that are there, readable or not."""
-    missing = sorted(set(listed) - set(present))
+    there = {name.casefold() for name in present}
+    missing = sorted(name for name in set(listed) if name.casefold() not in there)
     return Completeness(f"{page.name}/{MODS_NAME}", len(listed), tuple(name or "one without an id" for name in missing))
 
 
@@ -118,7 +119,11 @@ def _of_archive(page: RawPage) -> Iterator[tuple[str, Read]]:
     room = MAX_BYTES  # for all files together
     with archive:
         for entry in sorted(archive.infolist(), key=lambda e: e.filename):
-            name = entry.filename.replace("\\", "/")  # as some programs of Windows write it
+            # Some programs of Windows write "\", a drive, or "." and empty parts.
+            parts = re.sub(r"^[A-Za-z]:", "", entry.filename.replace("\\", "/")).split("/")
+            name = "/".join(
+                part for number, part in enumerate(parts) if part not in ("", ".") or number == len(parts) - 1
+            )
             if match := _READ.fullmatch(name):
                 room -= entry.file_size
                 yield match["name"], partial(_extract, archive, entry, room)
@@ -297,6 +302,7 @@ def parse(page: RawPage) -> Iterator[Turn | RawPageError | Completeness]:
             yield completeness(page, granules, {stem(name) for name, _ in texts})
         except RawPageError as error:
             yield error
+    listed = {one.casefold(): one for one in granules}  # a package's names may all be in capitals
     rolls = {kind: _names_of_chamber(granules, kind) for kind in CLASS_OF_LETTER.values()}
     parsed: list[list[Turn]] = []
     for name, data in files:
@@ -304,7 +310,8 @@ def parse(page: RawPage) -> Iterator[Turn | RawPageError | Completeness]:
             yield data
         elif name.lower() != MODS_NAME:
             try:
-                parsed.append(_parse_granule(f"{page.name}/{name}", stem(name), data, date, granules, rolls))
+                granule_id = listed.get(stem(name).casefold(), stem(name))
+                parsed.append(_parse_granule(f"{page.name}/{name}", granule_id, data, date, granules, rolls))
             except RawPageError as error:
                 yield error
     for turns in without_copies(parsed):
