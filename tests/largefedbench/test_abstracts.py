@@ -13,7 +13,7 @@ from fedtext.largefedbench.cleaning.abstracts import clean_abstract
         ("p &lt; 0.05 &amp;amp; rising", "p < 0.05 & rising", []),
         ("We fit [Formula: see text] well.", "We fit well.", ["formula_placeholder"]),
         ("BackgroundWe study. ResultsThey grew. MethodsNone.", "We study. They grew. None.", ["fused_heading"] * 3),
-        ("ABSTRACTSummaryCells move.", "SummaryCells move.", ["fused_heading"]),
+        ("ABSTRACTSummaryCells move.", "Cells move.", ["fused_heading"]),
         ("Background noise matters. Results differ.", "Background noise matters. Results differ.", []),
         ("<i>E. coli</i> grows", "E. coli grows", ["markup", "markup"]),
         ("a {weird_thing} b", "a {weird_thing} b", []),

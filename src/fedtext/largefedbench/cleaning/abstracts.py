@@ -61,7 +61,13 @@ _MORE_SECTIONS = (
     "|Contact|Keywords|Key points|Impact|Novelty|Evidence|Relevance|Clinical relevance|Statement of significance"
     "|Translational relevance|Core messages?(?: of (?:the )?paper)?|Take[- ]home messages?"
     "|Implications|Approach|Problem|Question|Data sources|Study selection|Data synthesis"
-    "|Analysis|Procedures?|Subjects|Sample|Location|Time period|Major taxa studied|Innovation|Teaser|Ethics"
+    "|Analysis|Strengths|Recommendations|Methodology|Measures|Comparators?|Animals|Cases|Evaluation|Validation|Protocol"
+    "|Population|Duration|Evidence before this study|Added value of this study"
+    "|Implications of all the available evidence"
+    "|Sponsors?|Disclosures?|Acknowledge?ments?|Abbreviations|Future directions"
+    "|Strengths and limitations(?: of this study)?"
+    "|What (?:is|this study) (?:\\w+ ){0,4}(?:known|new|adds?|topic)|How this study might .{0,60}(?:policy|practice)"
+    "|Procedures?|Subjects|Sample|Location|Time period|Major taxa studied|Innovation|Teaser|Ethics"
 )
 
 
@@ -72,8 +78,29 @@ def _any_case(words: str) -> str:
 
 _ANY_SECTION = rf"(?:{_any_case(_MORE_SECTIONS)}|{_any_case(_SECTIONS)})"
 # "Materials and Methods", "Results and discussion"
-_LATER = rf"(?:{_ANY_SECTION}|discussion|methods|results|conclusions?)"
+_LATER = (
+    rf"(?:{_ANY_SECTION}|discussion|methods?|results?|conclusions?|relevance|measures|participants|setting|limitations"
+    "|policy|purpose|objectives?|aims?|significance|interpretation|findings)"
+)
 _JOINED = rf"{_ANY_SECTION}(?:\s*(?:,|/|&|and|AND|And)\s*{_LATER}){{1,4}}"
+# The last word of a heading that has others before it: "Clinical trial registrationThe boats ...".
+_LAST_WORDS = (
+    "abstract|summary|messages?|measures?|outcomes?|participants?|population|type|design|settings?|strategy|criteria"
+    "|extraction|synthesis|analysis|analyses|bias|methods?|registration|approval|dissemination|statement|sources?|support"
+    "|sponsors?|funding|interests?|disclosures?|declarations?|contributions?|availability|data|materials?|question|brief"
+    "|perspectives?|implications?|limitations|relevance|significance|evidence|context|recommendations?|directions|period"
+    "|duration|results?|findings?|conclusions?|objectives?|aims?|exposures?|interventions?|presentation|report|description"
+    "|words|points|study|review"
+)
+# No sentence: none of its words is a verb, an article or a pronoun.
+_NO_HEADING = (
+    r"(?!(?:[TtWwAa]he|[Aa]n?|[WwHh]e|[Ii]t|[TtWw]h[iea]\w+|[Oo]ur|[Ii]s|are|was|were|be|been|has|have|had|can|[Uu]s\w+"
+    r"|by|that)\b)"
+)
+_LONGER = (
+    rf"(?=[A-Z]){_NO_HEADING}[A-Za-z][\w/-]*(?:\.\w+)?,?\s(?:(?:&|{_NO_HEADING}[A-Za-z][\w/-]*(?:\.\w+)?,?)\s){{0,5}}?"
+    rf"(?:{_LAST_WORDS}|{_LAST_WORDS.title()}|{_LAST_WORDS.upper()})(?=[A-Z][a-z]|[A-Z] [a-z]|(?<=[a-z])[A-Z]{{2}})"
+)
 # What a heading has lost its end to: a word, or, after a small letter, a name ("ResultsmRNA") or a number.
 _FUSED = (
     r"(?:(?=[A-Z][a-z]|[A-Z] [a-z]|[OCM]_[A-Z])"
@@ -87,20 +114,22 @@ BLOCKS = re.compile(r"</?(?:jats:)?(?:p|br|hr|div|title|sec|list|list-item|li|ul
 _ATTRIBUTES = r"""(?:\s+[\w:-]+\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>]+))*"""
 # HighWire's own codes: O_ opens, C_ closes, M_ marks the middle of something.
 _CODES = (
-    "FIG|TBL|TABLE|LI|SCPLOW|SCPCAP|ST_ABS|TEXTBOX|QD|LST|BOX|UL|OL|LINKSMALLFIG|LINK|FLOATNO|TABLECAPTION|ABSTRACT"
-    "|DISP_FORMULA"
+    "FIG_DISPLAY(?:_L)?|FIG|TBL|TABLECAPTION|TABLE|LINKSMALLFIG|LINKFIG|LINKTBL|LINK|LI|SCPLOW|SCPCAP|ST_ABS|STBOX"
+    "|TEXTBOX|QD|LST|BOX|UL|OL|FLOATNO|ABSTRACT|DISP_FORMULA|DISPLAY_FORMULA|INLINEFIG|VID|MEDIA|STARTFIG"
 )
 # Where a sentence or a block of text begins: blocks are a line each.
 _OPENS = r"(?:(?<=^)|(?<=\n)|(?<=[.!?)])|(?<=[.!?)]\s))"
 _BREAK = re.compile(r"(?<!\s)\s*\n\s*")
 _REMOVED = re.compile(
-    r"(?=[\[<{ABCDEFGHIKLMNOPQRSTVo])"  # what any of them begins with
+    r"(?=[\[<{ABCDEFGHIKLMNOPQRSTVWXYUJo])"  # what any of them begins with
     r"(?:(?P<formula_placeholder>\[\s*(?:Formula|Figure|Table|Graphic)(?:: see text)?\s*\])"
-    r"|(?P<figure>(?:Graphical [Aa]bstract\s*)?O_(?:FIG|TBL)\b.*?(?:C_(?:FIG|TBL)\b|$))"
-    rf"|(?P<heading>(?:A)?O_ST_ABS.{{0,80}}?C_ST_ABS)"
+    r"|(?P<figure>(?:(?i:Graphical abstract)\s*)?O_(?:FIG|TBL)\b.*?(?:C_(?:FIG|TBL)\b|$))"
+    r"|(?P<heading>(?:A(?:bstract\s*|BSTRACT\s*)?)?O_ST_ABS(?:(?!O_ST_ABS).){0,200}?C_ST_ABS"
+    r"|<(?:jats:)?title>[^<>]{0,120}</(?:jats:)?title>|(?<=^)ABSTRACT\s(?=[A-Z][a-z]))"
     r"|(?P<highwire_link>View larger version \([^()]{0,20}\):|org\.highwire\.[\w.@]*)"
     rf"|(?P<highwire_code>[OCM]_(?:{_CODES}))"
-    rf"|(?P<fused_heading>{_OPENS}{_JOINED}{_FUSED}|{_OPENS}(?:{_any_case(_MORE_SECTIONS)}){_FUSED}"
+    rf"|(?P<fused_heading>{_OPENS}(?:Abstract|ABSTRACT)(?:{_JOINED}|{_ANY_SECTION}){_FUSED}|{_OPENS}{_JOINED}{_FUSED}"
+    rf"|{_OPENS}(?:{_any_case(_MORE_SECTIONS)}){_FUSED}|{_OPENS}{_LONGER}|{_OPENS}Contact(?=\S{{1,64}}@)"
     rf"|(?:(?<=^)|(?<=[.!?)\s]))(?:{_SECTIONS}|{_SECTIONS.upper()}){_FUSED})"
     rf"|(?P<markup></?(?:[a-z]+:)?(?:{_TAGS}){_ATTRIBUTES}\s*/?>|<!--(?:(?!<!--).)*?-->))",
     re.DOTALL,

@@ -69,7 +69,7 @@ def _well_formed(row: Any) -> bool:
         isinstance(row.get(key), str) for key in ("doi", "date", "abstract", "title")
     ):
         return False
-    if not row["doi"].strip() or not isinstance(row.get("version"), str | int):
+    if not row["doi"].strip() or not isinstance(row.get("version"), str | int | float):
         return False
     return is_date(row["date"])
 
@@ -85,7 +85,7 @@ def is_date(text: str) -> bool:
 
 def _notice(row: dict[str, Any]) -> str | None:
     """Return what kind of notice stands in the abstract's place, None for an abstract."""
-    return notice(row["title"], row["abstract"], str(row.get("type", "")))
+    return notice(row["title"], row["abstract"], str(row.get("type") or ""))
 
 
 def _address(server: str, doi: str, version: str) -> str:
@@ -93,7 +93,7 @@ def _address(server: str, doi: str, version: str) -> str:
 
 
 def _turn(row: dict[str, Any], server: str, said: str | None) -> Turn:
-    doi, version = row["doi"].strip(), str(row["version"])
+    doi, version = row["doi"].strip(), _version(row)
     suffix = "" if version == "1" else f".v{version}"
     return Turn(
         f"{row['date']}.{server}.{doi}{suffix}", server, _kind(row, version, said), row["date"],
@@ -101,6 +101,12 @@ def _turn(row: dict[str, Any], server: str, said: str | None) -> Turn:
         title=joined(row["title"]), url=_address(server, doi, version),
         license=joined(str(row.get("license", ""))), floor_language="en", label=joined(str(row.get("category", ""))),
     )  # fmt: skip
+
+
+def _version(row: dict[str, Any]) -> str:
+    """Return the number of a version, which may come as a number, as text, or with a point."""
+    number = _whole(row["version"])
+    return str(row["version"]).strip() if number is None else str(number)
 
 
 def _kind(row: dict[str, Any], version: str, said: str | None) -> str:

@@ -33,7 +33,8 @@ _WITHDRAWN_ABROAD = (
 _HEADS = (
     (
         WITHDRAWN,
-        rf"\W*(?:withdrawn\b|{_THING} (?:is |was )?withdrawn|removed\s*[:\]]|(?:temporary|permanent) removal{_MARK}"
+        rf"\W*(?:withdrawn\b|removed\W*$|content removed\W*$|{_THING} (?:is |was )?withdrawn|removed\s*[:\]]"
+        rf"|(?:temporary|permanent) removal{_MARK}"
         r"|removal notice|withdrawal\W*$"
         rf"|notice of withdrawal|statement of withdrawal"
         rf"|(?:{_WITHDRAWN_ABROAD}|rétractation|retrait|retraktion|zurückziehung|retractación|retratação){_MARK}"
@@ -44,8 +45,11 @@ _HEADS = (
     ),
     (
         RETRACTED,
-        rf"\W*(?:retracted(?: article)?{_MARK}|this retracts the article|notice of retraction|statement of retraction"
-        rf"|retraction (?:of|in|to)\s*:|retraction(?:{_MARK}|\s*(?:notice|statement|note)))"
+        rf"\W*(?:retracted(?: article| and re\w+)?(?:{_MARK}|\W*$)|article retracted{_MARK}"
+        rf"|this retracts the article|notice of retraction|statement of retraction"
+        r"|retraction (?:of|in|to|for)\s*[:“\"‘«]|retraction (?:of|to|for) .{2,80}?\bet al\b"
+        r"|retraction (?:and replacement|of publication)\b"
+        rf"|retraction(?:{_MARK}|\s*(?:notice|statement|note)))"
         rf"|.*{_AT_THE_END}\s*retracted(?: article)?\s*[\])]?\W*$",
     ),
     (
@@ -58,10 +62,14 @@ _HEADS = (
         rf"|an amendment to this {_THING} has been published"
         rf"|(?:publisher|author)(?:['’]?s)? (?:correction|note)\b"
         # "Correction for guessing" is a subject; "Correction to: ..." and "Erratum for ..." are notices.
-        rf"|corrections?(?:{_MARK}|\W*$| (?:(?:to|for|in)\s*[:“\"‘«]|notice\b))"
+        rf"|corrections?(?:{_MARK}|\W*$| (?:(?:to|for|in)\s*[:“\"‘«]|notice\b|(?:to|for) .{{2,80}}?\bet al\b))"
         rf"|(?:corrigend(?:um|a)|errat(?:um|a)|addendum)(?: (?:to|for|in)\b|{_MARK}|\W*$))",
     ),
-    (CONCERN, r"\W*(?:editorial )?expression of concern\b"),
+    (
+        CONCERN,
+        r"\W*(?:(?:notice of |interim |editorial )*expression of (?:editorial )?concern\b"
+        rf"|(?:notice|statement|note|letter) of (?:editorial )?concern{_MARK})",
+    ),
 )
 # "The paper was pulled." is of an article, "the paper strip was pulled" of paper.
 _PAPER = (
@@ -75,7 +83,7 @@ _TAKEN_BACK = re.compile(
     rf"|remov(?:al of|ing)|(?:tak(?:e|en|ing)|took) (?:down|back)|pull(?:ed|ing)(?: down)?)"
     rf" (?:(?:this|the|their|our|its|his|her|a) )?(?:\w+ )?{_PAPER}"
     rf"|\b{_PAPER},? (?:(?:itself|above|below) )?(?:has|have|is|was|were|had|to|be)"
-    rf"(?: (?:be|been|being|now|hereby|therefore|thus))*"
+    rf"(?: (?:be|been|being|now|hereby|therefore|thus|temporarily|permanently|voluntarily))*"
     rf" (?:withdrawn|removed\b(?! by hand| manually)|retracted|rescinded|recalled|taken (?:down|off-? ?line)|pulled)\b"
     rf"|\b{_PAPER}(?: \w+)? (?:is|are) (?:no longer|not) (?:available|valid|posted|online)\b"
     rf"|\bit is no longer (?:online|posted|accessible)\b|\bno longer stands? by\b"
@@ -86,6 +94,12 @@ _TAKEN_BACK = re.compile(
     rf"|\b{_WHO} (?:(?:have|has|had|then|later|since|therefore) )*(?:withdr(?:aw|ew|awn)|retract(?:ed)?)"
     rf" (?:it|this)\b(?=\W*$|[.,;]| (?:after|as|at|because|before|due|following|in|on|pending|until)\b)"
     rf"|\b{_WHO}(?: (?:have|has))? (?:request(?:s|ed)?|ask(?:s|ed) for) (?:(?:the|its|a) )?{_WITHDRAWAL}\b(?! of| from)"
+    # Of a study, a report or a record only the whole sentence says so: patients withdraw from studies.
+    rf"|\b{_WHO} (?:(?:have|has|wish to|would like to|hereby) )*(?:withdr(?:aw|ew|awn)|retract(?:ed)?)"
+    r" (?:this|their|the|our) (?:study|report|version|record|entry|data|posting)\b"
+    r"|^\W*this (?:study|report|record|version|document|entry|posting) (?:has been|was|is) (?:now )?"
+    r"(?:withdrawn|retracted|removed|cancelled)\b(?=\W*$| (?:by|due|because|owing|at|on|pending|for)\b)"
+    rf"|\b{_WHO} requested that (?:this|it)\b.{{0,30}}\b(?:withdrawn|removed|retracted)\b"
     rf"|\b{_WITHDRAWAL} (?:(?:was|is|has been) )?requested by (?:(?:the|its) )?{_WHO}"
     rf"|\b(?:withdrawn|removed|retracted) (?:at|on|upon) (?:the )?(?:request of (?:the |its )?{_WHO}|{_WHO} request)"
     rf"|\b{_THING_ABROAD}(?: \w+){{0,6}} {_WITHDRAWN_ABROAD}\b|\b{_WITHDRAWN_ABROAD} (?:\w+ )?{_THING_ABROAD}\b"
@@ -98,11 +112,21 @@ _TAKEN_BACK = re.compile(
 )
 _AS_YET = r"(?: (?:yet|here|online|in \w+|at (?:this|the) (?:time|moment)|for this \w+))?"
 _NONE = (
-    r"(?:n\W{0,2}[ad]|none|null|nil|nan|tba|tbd|undefined|x+|test(?:ing)?|missing|empty|blank"
+    r"(?:n\W{0,2}[ad]|none|null|nil|nan|tba|tbd|undefined|x+|test(?:ing)?|missing|empty|blank|false|true|asdf|text|title"
+    r"|to come|in press|(?:same )?as above|withheld|omitted|(?:not )?included|letter(?: to the editor)?|editorial"
+    r"|commentary"
+    r"|placeholder|(?:this \w+ (?:has been|was) )?(?:deleted|removed)|first page preview|full text available"
+    r"|(?:image, )?graphical abstract|(?:please )?(?:click here|download)\b.{0,40}"
     r"|(?:an? |the |this )?(?:abstracts?|summary)(?: here| text)?"
     rf"|(?:none|not) (?:available|applicable|provided|supplied|given|required|needed|submitted|yet available){_AS_YET}"
-    r"|(?:(?:there is|there are|this (?:\w+ )?has|has|with) )?no (?:abstracts?|summary|summaries)(?: for this \w+)?"
-    rf"(?: (?:(?:is|are|was) )?(?:available|provided|supplied|given|required|submitted|needed))?{_AS_YET}"
+    r"|(?:(?:there is|there are|this (?:\w+ )?has|has|with) )?no (?:abs|abstracts?|summary|summaries|text|description)"
+    r"(?: for this \w+(?: \w+)?)?"
+    r"(?: (?:(?:is|are|was) )?(?:available|provided|supplied|given|required|submitted|needed|present|exists?|found))?"
+    rf"(?: by (?:the )?authors?)?(?: \(\w+\)?)?{_AS_YET}"
+    r"|this \w+ does not (?:have|contain|include) an abstract"
+    r"|(?:an? |the )?(?:abstract|summary|text) (?:is )?(?:omitted|withheld|missing|unavailable|not available)"
+    r"|abstract (?:will be (?:provided|updated|added)(?: \w+)?|available from .{2,30}|\(if \w+\)?)"
+    r"|no disponible|non disponible|aucun|keine?|nein|nessuno|sem"
     r"|(?:the )?(?:abstract|summary) (?:is |was )?(?:not|un)\s?-?"
     rf"(?:available|applicable|provided|supplied|required|given){_AS_YET}"
     r"|(?:the )?(?:abstract|summary) (?:is )?(?:only )?available (?:only )?in \w+(?: only)?"
@@ -112,8 +136,10 @@ _NONE = (
     r"|(?:pas de|sans) résumé(?: disponible)?|résumé (?:non|pas) disponible|sin resumen|resumen no disponible"
     r"|(?:kein abstract|keine zusammenfassung)(?: (?:verfügbar|vorhanden))?|sem resumo|resumo não disponível"
     r"|[^\W\d_a-z]{1,2}"
-    r"|(?:(?:please )?(?:see|refer to|consult)|(?:the )?abstract (?:is |can be )?(?:available |found |included )?in)"
-    r" (?:the )?(?:attached |full )?(?:pdf|text|file|paper|manuscript|article)(?: (?:file|version))?"
+    r"|(?:(?:please )?(?:see|refer to|consult)|(?:available|found) in"
+    r"|(?:the )?abstract (?:is |can be )?(?:available |found |included )?in)"
+    r" (?:the )?(?:attached |full |main )?(?:pdf|text|file|paper|manuscript|article|title|attached|above|below)"
+    r"(?: (?:file|version))?"
     r"(?: for (?:the |an )?(?:abstract|summary))?)"
 )
 # It may be said twice ("N/A, n/a").

@@ -43,19 +43,22 @@ PROSE = (
 CHOICES = re.compile(
     r".*(?:rating|recommendation|confidence|assessment|score|soundness|excitement|reproducibility|presentation"
     r"|contribution|correctness|novelty|significance|flag|agreement|conduct|expertise|interests_and_expertise|audience"
-    r"|datasets|software|knowledge|checklist|policy|title|code_of|acknowledg).*",
+    r"|datasets|software|knowledge|checklist|policy|title|code_of|acknowledg|ethics_review|time_spent|quality|clarity"
+    r"|originality|suitability|best_(?:paper|award)|paper_type|special_issue).*|fit",
     re.IGNORECASE,
 )
-# The name of a field for prose, in forms that are not known.
+# The name of a field for prose, in forms that are not known; the first are prose though a mark is named with them.
+SURELY_PROSE = re.compile(r".*(?:justification|summary_of|explanation|rationale).*")
 LIKE_PROSE = re.compile(
-    r".*(?:summary|strength|weakness|comment|question|feedback|suggestion|limitation|concern|reasons?_to|review"
+    r"(?:.*_)?(?:pros|cons|text|notes|overview|issues|typos|critique|discussion|positives?|negatives?|prior_work"
+    r"|related_work|rebuttal|evaluation|analysis|impact)(?:_.*)?|.*(?:summary|strength|weakness|comment|question|feedback|suggestion|limitation|concern|reasons?_to|review"
     r"|justification|references|paper_about|main_points|remarks|advice).*"
 )
 LONGEST_CHOICE = 25  # words; longer ones begin with their number
 CONFIDENTIAL = re.compile(
     r".*(?:confidential|private|(?:to|for|with)_(?:the_)?(?:(?:senior|area|program|ethics|action|associate)_)*"
     r"(?:chairs?|s?acs?|pcs?|aes?|editors?|committee|organi[sz]ers?)(?![a-z])|(?:chairs?|s?acs?|pcs?|editors?)_only"
-    r"|only_(?:chairs?|s?acs?|pcs?|editors?)(?![a-z])).*",
+    r"|only_(?:chairs?|s?acs?|pcs?|editors?)(?![a-z])|(?<![a-z])(?:s?ac|pc|chairs?)_(?:comment|note|message|remark)).*",
     re.IGNORECASE,
 )
 EVERYONE = "everyone"  # the reader of whatever is public
@@ -108,16 +111,19 @@ def replies(note: dict[str, Any]) -> list[Any]:
         KeyError, TypeError: there is no list of them.
     """
     details = note["details"]
-    found = details["directReplies"] if "directReplies" in details else details["replies"]
-    if not isinstance(found, list):
+    fields = [details[name] for name in REPLIES if name in details]
+    if not fields or not all(isinstance(field, list) for field in fields):
         raise TypeError("replies are not a list")
-    return found
+    first = {reply["id"] for reply in fields[0] if isinstance(reply, dict) and "id" in reply} if fields[1:] else set()
+    return fields[0] + [
+        one for field in fields[1:] for one in field if not (isinstance(one, dict) and one.get("id") in first)
+    ]
 
 
 def is_review(reply: dict[str, Any]) -> bool:
     """Return whether a reply is an official review, by its invitation (v1) or one of its invitations (v2)."""
     names = reply["invitations"] if "invitations" in reply else [reply["invitation"]]
-    return any(name.endswith(REVIEW) for name in names)
+    return any(name.rpartition("/")[2] == REVIEW for name in names)
 
 
 UNKNOWN = "unknown_field"
@@ -130,9 +136,9 @@ def _part(name: str) -> str:
         return SPOKEN
     if CONFIDENTIAL.fullmatch(name):
         return "confidential_field"
-    if CHOICES.fullmatch(name):
+    if CHOICES.fullmatch(name) and not SURELY_PROSE.fullmatch(name):
         return "choice"
-    return SPOKEN if LIKE_PROSE.fullmatch(name) else UNKNOWN
+    return SPOKEN if LIKE_PROSE.fullmatch(name) or SURELY_PROSE.fullmatch(name) else UNKNOWN
 
 
 def _other(name: str, text: str) -> Paragraph:
@@ -203,13 +209,16 @@ def _field(content: dict[str, Any], *names: str) -> str:
         if isinstance(value, dict) and not _public(value):
             continue
         text = value.get("value") if isinstance(value, dict) else value
-        if isinstance(text, str | int) and joined(str(text)):
+        if isinstance(text, list):
+            text = "\n".join(str(part) for part in text if isinstance(part, str | int | float))
+        if isinstance(text, str | int | float) and joined(str(text)):
             return str(text)
     return ""
 
 
 def _turn(note: dict[str, Any], review: dict[str, Any]) -> Turn:
-    moment = datetime.datetime.fromtimestamp(int(review["cdate"]) / 1000, tz=datetime.UTC)
+    created = review.get("cdate") or review["tcdate"]  # old notes have the time of the server's record alone
+    moment = datetime.datetime.fromtimestamp(int(created) / 1000, tz=datetime.UTC)
     content = review["content"]
     names = _in_order(content)
     prose = [Paragraph(text) for name in names if (text := _field(content, name))]

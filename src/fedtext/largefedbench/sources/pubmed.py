@@ -91,6 +91,19 @@ ENGLISH = frozenset({"eng", "en", ""})
 _ONLY_ENGLISH_WORDS = re.compile(rf"\b(?:{ONLY_ENGLISH})\b", re.IGNORECASE)
 FEWEST_ONLY_ENGLISH = 0.05  # of the words: of 3,400 English abstracts one has less
 _ENGLISH_WORDS = re.compile(r"\b(?:the|of|and|in|to|with|was|were|that|is|are|for|by|we|this)\b", re.IGNORECASE)
+# Frequent words of other languages, none of them English.
+_OTHER_WORDS = re.compile(
+    r"\b(?:de|la|le|les|des|du|et|est|ont|une|dans|sur|pour|avec|que|los|las|el|del|se|en|por|para|con|un|una|fueron|os|um"
+    r"|uma|não|foram|na|il|di|che|della|sono|per|der|die|das|und|den|dem|mit|von|nicht|het|een|van|zijn|op|och|av"
+    r"|på|att|det|og|til|ble|med|și|pe|sunt|w|się|jest|oraz|ve|bir|ile|et)\b",
+    re.IGNORECASE,
+)
+_FOREIGN_HEADING = re.compile(
+    r"(?:resumen|résumé|resume|zusammenfassung|resumo|riassunto|sommario|samenvatting|sammanfattning|sammendrag|özet"
+    r"|streszczenie|rezumat|резюме|аннотация|реферат|摘要|要旨|초록)\b",
+    re.IGNORECASE,
+)
+FEW_WORDS_OF_A_SECTION = 4
 FEW_WORDS = 8  # in which English may have none of them
 FEWEST_ENGLISH = 0.1  # of the words: English abstracts have a quarter and more, other languages next to none
 # An issue is often printed months after its articles were public: the history says when PubMed had them.
@@ -150,7 +163,7 @@ def _article(page: RawPage, number: int, article: Any) -> Iterator[Turn | Retrac
     if kind in TAKES_BACK:
         yield Retraction(_address(pmid), kind)
     for one in citation.iterfind("CommentsCorrectionsList/CommentsCorrections"):
-        rule = OF_ANOTHER.get((one.get("RefType") or "").lower())
+        rule = OF_ANOTHER.get(_plain_type(one))
         if rule and (other := joined(one.findtext("PMID"))):
             yield Retraction(_address(other), rule)
 
@@ -178,29 +191,67 @@ def _unknown(citation: Any) -> Iterator[Unknown]:
             yield Unknown("element", "text outside any element")
         yield from (Unknown("element", str(part.tag)) for part in abstract if part.tag not in OF_AN_ABSTRACT)
     for one in citation.iterfind("CommentsCorrectionsList/CommentsCorrections"):
-        if (said := one.get("RefType") or "without a type").lower() not in NOTICED:
-            yield Unknown("notice", said)
+        if _plain_type(one) not in NOTICED:
+            yield Unknown("notice", one.get("RefType") or "without a type")
 
 
 def _abstract(citation: Any) -> Iterator[Paragraph]:
     """Yield the text of the article's abstract; whatever else its abstracts hold is of a kind of its own."""
+    foreign = _foreign_parts(citation)
     for abstract in citation.iterfind("Article/Abstract"):
         for part in abstract:
-            if part.tag == "AbstractText":
+            if part in foreign:
+                yield Paragraph(joined(*part.itertext()), "other_abstract")
+            elif part.tag == "AbstractText":
                 yield from _paragraphs(part)
             else:
                 yield Paragraph(joined(*part.itertext()), BESIDE_TEXT.get(str(part.tag), UNKNOWN_ELEMENT))
         if outside := joined(abstract.text, *(part.tail for part in abstract)):
             yield Paragraph(outside, UNKNOWN_ELEMENT)
-    for other in citation.iterfind("OtherAbstract"):
+    for other in citation.iter("OtherAbstract"):
         yield Paragraph(joined(*other.itertext()), "other_abstract")
+
+
+def _plain_type(said: Any) -> str:
+    """Return what a later notice is, without spaces and in small letters."""
+    return re.sub(r"\W", "", said.get("RefType") or "").lower()
+
+
+def _foreign_parts(citation: Any) -> list[Any]:
+    """Return the sections of an abstract that repeat it in another language; none if all of it is in that language."""
+    parts = citation.findall("Article/Abstract/AbstractText")
+    foreign, found = False, []
+    for part in parts:
+        text = joined(*part.itertext())
+        english = len(_ENGLISH_WORDS.findall(text)) >= FEWEST_ENGLISH * n_words(text)
+        foreign = _in_another_language(part) or (foreign and not english)
+        if foreign:
+            found.append(part)
+    return found if len(found) < len(parts) else []
+
+
+def _in_another_language(element: Any) -> bool:
+    """Return whether a part of an abstract says that it is one in another language: by its mark or by its heading."""
+    marked = (element.get("{http://www.w3.org/XML/1998/namespace}lang") or element.get("Language") or "").lower()
+    if marked[:2] not in ("", "en"):
+        return True
+    text = joined(*element.itertext())
+    headed = _FOREIGN_HEADING.match(element.get("Label") or "") or _FOREIGN_HEADING.match(text)
+    return bool(headed) or _is_foreign(text, few_words=FEW_WORDS_OF_A_SECTION)
+
+
+def _is_foreign(text: str, *, few_words: int = FEW_WORDS) -> bool:
+    """Return whether a text is in another script, or in words of other languages and hardly one of English."""
+    letters = [letter for letter in text if letter.isalpha()]
+    if sum(letter > "\u024f" and not "\u0370" <= letter < "\u0400" for letter in letters) * 2 > len(letters):
+        return True
+    foreign, words = len(_OTHER_WORDS.findall(text)), n_words(text)
+    return words >= few_words and foreign >= FEWEST_ENGLISH * words and foreign > len(_ENGLISH_WORDS.findall(text))
 
 
 def _kind(citation: Any, title: str, paragraphs: tuple[Paragraph, ...]) -> str:
     types = [joined(one.text).lower() for one in citation.iterfind("Article/PublicationTypeList/PublicationType")]
-    said = [
-        (one.get("RefType") or "").lower() for one in citation.iterfind("CommentsCorrectionsList/CommentsCorrections")
-    ]
+    said = [_plain_type(one) for one in citation.iterfind("CommentsCorrectionsList/CommentsCorrections")]
     for kind in (*map(NOTICED.get, said), *map(NOTICE_TYPES.get, types)):
         if kind:
             return kind
@@ -217,6 +268,8 @@ def _is_english(citation: Any, text: str) -> bool:
 
     Of an article in another language it must have words that this one cannot share with English.
     """
+    if _is_foreign(text):
+        return False
     languages = {joined(one.text).lower() for one in citation.iterfind("Article/Language")}
     if languages and not languages & ENGLISH:
         return len(_ONLY_ENGLISH_WORDS.findall(text)) >= FEWEST_ONLY_ENGLISH * n_words(text)
