@@ -33,7 +33,7 @@ from .test_further_speakers import OPENING, us_day
 @pytest.mark.parametrize(
     ("text", "left"),
     [
-        ("<jats:title>Background</jats:title><jats:p>We row.</jats:p>", "Background We row."),
+        ("<jats:title>Background</jats:title><jats:p>We row.</jats:p>", "We row."),
         ("CO<jats:sub>2</jats:sub> rose by 10<jats:sup>3</jats:sup> ppm", "CO2 rose by 10³ ppm"),
         ("A {permil} and {Delta}F508 at 37{degrees}C", "A ‰ and ΔF508 at 37°C"),
         ("mice {superscript -/-} died", "mice -/- died"),

@@ -53,8 +53,9 @@ from fedtext.largefedbench.turns import COPY, NOT_SPOKEN, SPEECH, SPOKEN, Paragr
 from fedtext.system.errors import InputError
 
 MODS_NAME = "mods.xml"
-# What the builder reads of a package, below whatever folders it was packed in; "._..." is a shadow of another system.
-_READ = re.compile(r"(?:.*/)?(?P<name>mods\.xml|html/(?!\._)[^/]+\.htm)(?:\.gz)?", re.IGNORECASE)
+# What the builder reads of a package, below whatever folders it was packed in, but never above it; "._..." is a shadow
+# of another system.
+_READ = re.compile(r"(?!(?:.*/)?\.\./)(?:.*/)?(?P<name>mods\.xml|html/(?!\._)[^/]+\.htm)(?:\.gz)?", re.IGNORECASE)
 
 # What else the Government Publishing Office puts into a package, and what systems leave beside files.
 _PASSED_OVER = re.compile(
