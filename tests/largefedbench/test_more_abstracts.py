@@ -214,6 +214,19 @@ def test_a_field_of_the_chairs_is_confidential(tmp_path: Path, words: ChunkToken
     assert found.counts.removed["confidential_field"] == [1, 1]
 
 
+@pytest.mark.parametrize("odd", [None, 1, "x", {}, {"id": "o"}, {"id": ["o"], "invitations": [1]}])
+def test_a_reply_of_another_shape_takes_no_review_with_it(tmp_path: Path, words: ChunkTokenizer, odd: object) -> None:
+    found = reviews(tmp_path, words, review({"summary": "A."}), odd)
+    assert [one.text for one in found.clients] == ["A."]
+    assert found.rules() == {"malformed_row": 1}
+
+
+def test_replies_of_either_field_are_read_once(tmp_path: Path, words: ChunkTokenizer) -> None:
+    one, other = review({"summary": "A."}), review({"summary": "B."}, id="r2")
+    found = reviews(tmp_path, words, details={"directReplies": [one], "replies": [one, other]})
+    assert sorted(client.text for client in found.clients) == ["A.", "B."]
+
+
 def test_a_review_of_an_old_note_is_dated_by_the_servers_record(tmp_path: Path, words: ChunkTokenizer) -> None:
     found = reviews(tmp_path, words, review({"summary": "A."}, cdate=None, tcdate=1700000000000))
     assert [one.date for one in found.clients] == ["2023-11-14"]

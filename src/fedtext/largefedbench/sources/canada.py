@@ -275,8 +275,8 @@ def _intervention(element: Any, sitting: Sitting) -> Iterator[Turn]:
     affiliations = element.findall("PersonSpeaking/Affiliation")
     affiliation = next((one for one in affiliations if joined(*one.itertext())), next(iter(affiliations), None))
     speaker_id = affiliation.get("DbId", "") if affiliation is not None else ""
-    several = affiliation is not None and len(affiliations) > 1
-    printed = "".join(affiliation.itertext() if several else element.xpath("PersonSpeaking//text()"))
+    printing = affiliation if affiliation is not None and len(affiliations) > 1 else element.find("PersonSpeaking")
+    printed = "".join(printing.itertext()) if printing is not None else ""
     main = bare_name(printed)
     groups: list[tuple[str, list[Paragraph]]] = [(main, [])]
     floors: set[str] = set()

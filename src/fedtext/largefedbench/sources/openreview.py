@@ -91,13 +91,13 @@ def parse(page: RawPage) -> Iterator[Turn | Retraction]:
     for number, note in enumerate(notes):
         yield from _retractions(note)
         try:
-            answers = [(reply, is_review(reply)) for reply in replies(note)]
+            answers = replies(note)
         except _MISSHAPEN:
             yield malformed(page, "openreview", number, note)
             continue
-        for reply, reviews in answers:
+        for reply in answers:
             try:
-                turn = _turn(note, reply) if reviews else _other_reply(page, number, reply)
+                turn = _turn(note, reply) if is_review(reply) else _other_reply(page, number, reply)
             except _MISSHAPEN:
                 yield malformed(page, "openreview", number, reply)
                 continue
@@ -111,13 +111,12 @@ def replies(note: dict[str, Any]) -> list[Any]:
         KeyError, TypeError: there is no list of them.
     """
     details = note["details"]
-    fields = [details[name] for name in REPLIES if name in details]
+    fields: list[list[Any]] = [details[name] for name in REPLIES if name in details]
     if not fields or not all(isinstance(field, list) for field in fields):
         raise TypeError("replies are not a list")
-    first = {reply["id"] for reply in fields[0] if isinstance(reply, dict) and "id" in reply} if fields[1:] else set()
-    return fields[0] + [
-        one for field in fields[1:] for one in field if not (isinstance(one, dict) and one.get("id") in first)
-    ]
+    first = {str(one.get("id")) for one in fields[0] if isinstance(one, dict)} if fields[1:] else set()
+    more = (one for field in fields[1:] for one in field)
+    return fields[0] + [one for one in more if not (isinstance(one, dict) and str(one.get("id")) in first)]
 
 
 def is_review(reply: dict[str, Any]) -> bool:
