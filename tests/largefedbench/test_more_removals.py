@@ -71,6 +71,20 @@ def test_a_clerks_paragraph_is_no_speech(clerk: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "formula",
+    [
+        "We yield the balance of our time.",
+        "We reserve the remainder of our time.",
+        "The House managers reserve the balance of our time.",
+        "We yield back 5 minutes.",
+    ],
+)
+def test_two_who_hold_the_floor_together_yield_it_by_formula(formula: str) -> None:
+    assert clean_speech([f"{MEMBER} {formula}"], "us").text == MEMBER
+    assert clean_speech([f"{MEMBER} We yield to no one in this."], "us").text.endswith("no one in this.")
+
+
+@pytest.mark.parametrize(
     "said",
     [
         "The question was taken from my own letter.",

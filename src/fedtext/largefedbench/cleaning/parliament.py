@@ -310,7 +310,7 @@ _GLAD = (
     r"(?:I am (?:very |more than )?(?:pleased|delighted|happy|glad|proud|honored|privileged)"
     r"|It is my (?:\w+ )*(?:pleasure|honor|privilege)) to"
 )
-_YIELD = rf"(?:I (?:now |would |will |would like to )?|{_GLAD} )yield"
+_YIELD = rf"(?:(?:I|[Ww]e) (?:now |would |will |would like to )?|{_GLAD} )yield"
 # A request for unanimous consent that argues or thanks as well is speech, and stays.
 _ARGUES = r"(?:because|but|so that|(?<!within )which|who|and I (?!ask|call|move|yield|suggest|also ask|further ask))\b"
 
@@ -322,7 +322,7 @@ PROCEDURE = (
         "us",
         rf"{_LEAD}{_YIELD}(?: back| myself)?(?: {_AMOUNT})?(?: to {_PERSON})?",
         rf"{_LEAD}{_YIELD}(?: back)? {_AMOUNT},? and (?:I )?(?:yield|reserve)\b.{{0,60}}",
-        rf"{_LEAD}I (?:will |would )?(?:continue to )?reserve {_AMOUNT}",
+        rf"{_LEAD}(?:I|[Ww]e|[Tt]he House managers) (?:will |would )?(?:continue to )?reserve {_AMOUNT}",
         rf"{_LEAD}{_YIELD} (?:back )?the floor(?: to {_PERSON})?(?:,? and (?:I )?suggest the absence of a quorum)?",
         rf"{_LEAD}I have no (?:further|more|other|additional) (?:requests for time|speakers)"
         r"(?:,? and I (?:yield|reserve)\b.{0,60})?",
