@@ -267,11 +267,19 @@ def test_a_parquet_column_that_is_there_twice(tmp_path):
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 def test_not_utf8_names_line_and_byte(tmp_path, suffix):
     content = f"text\n{SECRET}\n".encode() + b"caf\xe9\n"
-    refused(raw(tmp_path / f"a.{suffix}", content), "line-not-utf8", f"a.{suffix}", "line 3", "byte 4")
+    refused(
+        raw(tmp_path / f"a.{suffix}", content), "line-not-utf8", f"a.{suffix}", "line 3", "byte 4", "iconv -f CP1252"
+    )
 
 
 def test_utf16_is_not_utf8(tmp_path):
-    refused(raw(tmp_path / "a.csv", f"text\n{SECRET}\n".encode("utf-16")), "line-not-utf8", "line 1", "byte 1")
+    refused(
+        raw(tmp_path / "a.csv", f"text\n{SECRET}\n".encode("utf-16")),
+        "line-not-utf8",
+        "line 1",
+        "byte 1",
+        "iconv -f UTF-16",
+    )
 
 
 @pytest.mark.parametrize(

@@ -386,8 +386,13 @@ TABLES = [
     ("mine.csv", f"{SECRET}\n{SECRET}\n", "", "no column 'text' among its 1", "add the header line"),
     ("mine.csv", "body,id\na,b\nc,d\n", "", "no column 'text' among its 2 (body, id)", "set corpus.text_column"),
     ("mine.csv", "txt,id\na,b\nc,d\n", "", "among its 2 (txt, id)", "did you mean 'txt'?"),
-    ("mine.csv", "text;id\na;b\nc;d\n", "", "seem to be separated by semicolons", "with commas"),
-    ("mine.csv", "text\tid\na, b\tb\n", "", "separated by tabs", "with commas"),
+    ("mine.csv", "txt;id\na;b\nc;d\n", "", "among its 2 (txt, id)", "did you mean 'txt'?"),
+    ("mine.csv", "内容,患者编号\na,b\nc,d\n", "", "among its 2 (内容, ...)", "set corpus.text_column"),
+    ("mine.csv", "text\tid\na, b\tb\tc\n", "", "is not valid CSV", "quote texts that hold tabs"),
+    ("mine.xlsx", "x", "", "unknown suffix '.xlsx'", "mine.xlsx"),
+    ("mine.txt", "text\tid\na\tb\n", "", "unknown suffix '.txt'", "mine.tsv"),
+    ("mine.json", "[]", "", "unknown suffix '.json'", "mine.jsonl"),
+    ("mine.csv.zip", "x", "", "unknown suffix '.zip'", "unzip"),
     ("mine.csv", "text\n,\n", "", "is not valid CSV", "quote texts"),
     ("mine.csv", "text\n" + f'"{SECRET}"\n' * 60, "", "fewer than 10 different texts", "give a file of more"),
     ("mine.csv", "text\n" + "".join(f"{n}\n" for n in range(60)), "", "no text holds a letter", "text_column"),
@@ -428,7 +433,7 @@ def test_files(
     ("name", "content", "given", "thing", "remedy"), TABLES, ids=[f"{one[0]} {one[3]}" for one in TABLES]
 )
 def test_tables(tmp_path: Path, name: str, content: str, given: str, thing: str, remedy: str) -> None:
-    (tmp_path / name).write_text(content)
+    (tmp_path / name).write_text(content, encoding="utf-8")
     told = {"corpus": {"source": "table", "path": str(tmp_path / name)}, "privacy": {"population": 100}}
     groups = merged(parameters(), told, as_given(given) if given else {})
     with pytest.raises(FedtextError) as refusal:

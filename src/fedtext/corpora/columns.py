@@ -7,13 +7,17 @@ known to be names: in formats that store them apart from the rows, and where one
 from __future__ import annotations
 
 import csv
-import gzip
+import io
+import itertools
 import json
+import re
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from fedtext.corpora.gzipped import GZIP, opened, undamaged
 from fedtext.corpora.headings import HEADINGS, owner_columns
 from fedtext.system.errors import InputError, did_you_mean
 from fedtext.system.missing import as_read
@@ -28,9 +32,17 @@ USUAL = {
     "silo_column": "silo",
 }
 Chooser = Callable[[list[str]], list[str]]  # of a file's column names, those to read
-NAMES_APART = (".parquet", ".jsonl")
+NAMES_APART = (".parquet", ".jsonl", ".jsonl.gz")
+SEPARATED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # a folder's name for rows without the value
-DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+TAB = "\t"
+MARKS = {
+    ",": "commas",
+    ";": "semicolons",
+    TAB: "tabs",
+    "|": "bars",
+}  # between columns; the first wins a tie
+QUOTED = re.compile(r'"[^"]*"')
 
 
 def chosen_columns(named: Mapping[str, str], fields: Sequence[str], path: Path, names: list[str]) -> list[str]:
@@ -109,8 +121,20 @@ def chosen_codes(columns: Sequence[str], path: Path, names: list[str]) -> list[s
 
 
 def format_of(path: Path) -> str:
-    """Return the suffix that says how a table is written; a directory is one of Parquet parts."""
-    return ".parquet" if path.is_dir() else path.suffix.lower()
+    """Return the suffix that says how a table is written, as `.csv` or `.csv.gz`; a directory is of Parquet parts."""
+    if path.is_dir():
+        return ".parquet"
+    packed = path.suffix.lower() == GZIP
+    return "".join(path.suffixes[-2:] if packed else path.suffixes[-1:]).lower()
+
+
+def separator_of(path: Path, header: str) -> str:
+    """Return what separates the columns of CSV: tabs in a `.tsv`, else the mark that the header has most often.
+
+    Spreadsheets write semicolons where a comma parts a number's decimals, as in French and in German.
+    """
+    bare = QUOTED.sub("", header)
+    return TAB if format_of(path).startswith(".tsv") else max(MARKS, key=bare.count)
 
 
 def parquet_parts(path: Path) -> list[Path]:
@@ -154,14 +178,16 @@ def column_names(path: Path) -> list[str]:
         if format_of(path) == ".parquet":
             part = parquet_parts(path)[0]
             return list(dict.fromkeys([*pyarrow.parquet.read_schema(part).names, *partition_values(path, part)]))
-        packed = path.suffix == ".gz"
-        with (gzip.open if packed else open)(path, "rt", encoding="utf-8-sig", newline="") as lines:
-            if packed or path.suffix.lower() == ".jsonl":
+        with opened(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as lines:
+            if path.suffix.lower() == ".jsonl" or (path.suffix.lower() == GZIP and format_of(path) not in SEPARATED):
                 first = json.loads(next(line for line in lines if line.strip()))
                 # A whole table in one list is refused when it is read.
                 return [*with_inner(first)] if isinstance(first, dict) else []
-            return next(csv.reader(lines))
-    except (OSError, ValueError, StopIteration, TypeError, IndexError, RecursionError, pyarrow.ArrowException):
+            header = next(line for line in lines if line.strip())
+            return next(csv.reader(itertools.chain([header], lines), delimiter=separator_of(path, header)))
+    except (OSError, EOFError, zlib.error, ValueError, StopIteration, TypeError, IndexError, RecursionError):
+        return []
+    except pyarrow.ArrowException:
         return []
 
 
@@ -191,22 +217,18 @@ _KINDS = {
 
 
 def kind_of(path: Path) -> str:
-    """Return what a file is that is no table of text, by its first bytes; empty for all others."""
-    with path.open("rb") as file:
+    """Return what a file is that is no table of text, by its first bytes, unpacked; empty for all others.
+
+    Raises:
+        ValueError: Its name ends in `.gz`, and it is damaged or not gzip.
+    """
+    with undamaged(path), opened(path) as file:
         head = file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
     return next((kind for mark, kind in _KINDS.items() if head.lower().startswith(mark.lower())), "")
 
 
-def other_delimiter(first_line: str) -> str | None:
-    """Return a description of what separates the columns of a file without commas; None if nothing does."""
-    counts = {word: first_line.count(mark) for mark, word in DELIMITERS.items()}
-    return None if "," in first_line or not any(counts.values()) else max(counts, key=lambda word: counts[word])
-
-
 def _remedy(column: str, field: str, path: Path, names: Sequence[str]) -> str:
     apart = format_of(path) in NAMES_APART
-    if not apart and len(names) == 1 and (mark := other_delimiter(names[0])):
-        return f"among its 1: its columns seem to be separated by {mark}; write the file with commas"
     if not apart and HEADINGS.isdisjoint(name.strip().casefold() for name in names):
         return f"among its {len(names)}: name the right one by corpus.{field}, or add the header line"
     shown = [name for name in names if apart or name.strip().casefold() in HEADINGS]  # others may be a row's text

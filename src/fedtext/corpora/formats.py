@@ -5,19 +5,20 @@ A table's index holds the numbers by which a person finds each row, and its name
 
 from __future__ import annotations
 
+import codecs
 import csv
-import gzip
+import io
 import json
+import shlex
 import sys
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from fedtext.corpora.columns import Chooser, other_delimiter, parquet_parts, partition_values, with_inner
+from fedtext.corpora.columns import MARKS, TAB, Chooser, parquet_parts, partition_values, separator_of, with_inner
+from fedtext.corpora.gzipped import GZIP, opened, undamaged
 from fedtext.corpora.headings import HEADINGS
 from fedtext.corpora.row_values import rows_named
 from fedtext.system.errors import InputError
@@ -38,22 +39,21 @@ class JsonError(InputError):
 
 
 def read_csv(path: Path, choose: Chooser) -> pd.DataFrame:
-    """Read the chosen columns of a CSV file with a header, all of them as text.
+    """Read the chosen columns of a CSV file with a header, all of them as text; the header says what separates them.
 
     Raises:
-        ValueError: It is not UTF-8, or not CSV with commas.
+        ValueError: It is not UTF-8, not CSV, or its gzip is damaged.
     """
     _validate_encoding(path)
+    first_line = _first_line(path)
+    mark = separator_of(path, first_line)
     try:
-        _validate_quotes(path)
+        _validate_quotes(path, mark)
         # Read as a header, the first line may be shorter than the others, and a name that comes twice is changed.
-        rows = pd.read_csv(path, dtype=str, keep_default_na=False, header=None, encoding="utf-8-sig")
+        with opened(path) as file:
+            rows = pd.read_csv(file, sep=mark, dtype=str, keep_default_na=False, header=None, encoding="utf-8-sig")
     except (csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        if mark := other_delimiter(_first_line(path)):
-            raise InputError(
-                f"{path} seems to be separated by {mark}: write the file with commas", code="other-separator"
-            ) from None
-        raise InputError(f"{path} {_not_csv(str(error), _first_line(path))}", code="not-csv") from None
+        raise InputError(f"{path} {_not_csv(str(error), first_line, mark)}", code="not-csv") from None
     names = rows.iloc[0].tolist()
     sheet = pd.RangeIndex(1, len(rows) + 1, name=IN_SHEET)  # as a spreadsheet shows it, but for blank lines
     table = rows.set_axis(sheet).iloc[1:].set_axis(names, axis="columns")
@@ -61,23 +61,29 @@ def read_csv(path: Path, choose: Chooser) -> pd.DataFrame:
     return table[choose(names)]
 
 
-def _validate_quotes(path: Path) -> None:
-    """Raise csv.Error where a quote is never closed, or text follows one that closes.
+def _validate_quotes(path: Path, mark: str) -> None:
+    """Raise csv.Error where a quote is never closed, text follows one that closes, or one may join rows.
 
-    Pandas would read on to the next quote, and give a row's text to the client of a row before.
+    Pandas would read on to the next quote, and give a row's text to the client of a row before. A program that writes
+    columns with tabs often quotes nothing: there, a quotation over line ends and tabs is rows with a quote in each.
     """
-    with path.open(encoding="utf-8-sig", newline="") as lines:
-        rows, number = csv.reader(lines, strict=True), 0
+    with opened(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as lines:
+        rows, number = csv.reader(lines, delimiter=mark, strict=True), 0
         try:
             for row in rows:
                 number += bool(row)  # blank lines are no rows
+                if mark == TAB and any(TAB in cell and "\n" in cell for cell in row):
+                    break
+            else:
+                return
         except csv.Error as error:
             never = "unexpected end" in str(error)
             what = "opens and is never closed" if never else "closes before its text ends"
             raise csv.Error(f"a quote {what} in row {number + 1}") from None
+    raise csv.Error(f"a quote opens in row {number} and closes behind tabs and line ends")
 
 
-def _not_csv(error: str, first_line: str) -> str:
+def _not_csv(error: str, first_line: str, mark: str) -> str:
     """Return why a file is no CSV, and the remedy, without any of the file's content."""
     if error.startswith("a quote"):
         return f"is not valid CSV: {error}: close each quote, and write the quotes inside a quoted text twice"
@@ -85,7 +91,7 @@ def _not_csv(error: str, first_line: str) -> str:
     one_word = "," not in first_line and first_line.strip().casefold() not in HEADINGS
     if first_line.startswith("#") or (one_word and reason.startswith("Expected 1 fields in line 2")):
         return f"has a first line that names no columns ({reason}): delete what stands before the line of their names"
-    return f"is not valid CSV ({reason}): quote texts that hold commas or line breaks"
+    return f"is not valid CSV ({reason}): quote texts that hold {MARKS[mark]} or line breaks"
 
 
 def _validate_one_header(path: Path, table: pd.DataFrame, names: Sequence[str]) -> None:
@@ -169,20 +175,6 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield number, _object(text, path, number)
 
 
-def opened(path: Path) -> Any:
-    """Return the file's byte stream, decompressed if its name ends in `.gz`."""
-    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
-
-
-@contextmanager
-def undamaged(path: Path) -> Iterator[None]:
-    """Raise InputError if the block finds gzip that is damaged or is none."""
-    try:
-        yield
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise InputError(f"{path} is damaged or not gzip: fetch it again", code="damaged-gzip") from None
-
-
 def read_json(path: Path) -> Any:
     """Read the value of a JSON file, gzipped or not.
 
@@ -239,18 +231,27 @@ def _decoded(line: bytes, path: Path, number: int) -> str:
         return (line.removeprefix(BOM) if number == 1 else line).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{path}, line {number}, byte {error.start + 1}: not UTF-8. Save the file with that encoding",
+            f"{path}, line {number}, byte {error.start + 1}: not UTF-8. Save the file with that encoding, in Excel as "
+            f"'CSV UTF-8', or run: {_to_utf8(path, line)}",
             code="line-not-utf8",
         ) from None
 
 
+def _to_utf8(path: Path, line: bytes) -> str:
+    """Return a command that writes a file in UTF-8 from the encoding that it is in, as far as its first bytes tell."""
+    name, read = shlex.quote(str(path)), "gzip -dc" if path.suffix.lower() == GZIP else "cat"
+    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return f"{read} {name} | iconv -f UTF-16 -t UTF-8 > NEW"
+    return f"{read} {name} | iconv -f CP1252 -t UTF-8 > NEW (Chinese text is in GB18030 rather than CP1252)"
+
+
 def text_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a text file, without a byte order mark.
+    """Yield the lines of a text file, gzipped or not, without a byte order mark.
 
     Raises:
-        ValueError: A line is not UTF-8.
+        ValueError: A line is not UTF-8, or the file's gzip is damaged.
     """
-    with path.open("rb") as lines:
+    with undamaged(path), opened(path) as lines:
         for number, line in enumerate(lines, start=1):
             yield _decoded(line, path, number)
 
@@ -261,12 +262,16 @@ def _validate_encoding(path: Path) -> None:
 
 
 def _first_line(path: Path) -> str:
-    with path.open(encoding="utf-8-sig") as lines:
-        return next(lines, "")
+    """Return the first line that is not blank."""
+    return next((line for line in text_lines(path) if line.strip()), "")
 
 
 READERS: dict[str, Callable[[Path, Chooser], pd.DataFrame]] = {
     ".csv": read_csv,
     ".parquet": read_parquet,
     ".jsonl": read_jsonl,
+    ".tsv": read_csv,
+    ".csv.gz": read_csv,
+    ".tsv.gz": read_csv,
+    ".jsonl.gz": read_jsonl,
 }

@@ -9,7 +9,12 @@ from collections.abc import Collection, Sequence
 _HEADINGS = (
     "text txt label date client client_id body content message comment review question answer sentence utterance query "
     "document title category class intent topic sentiment target id user user_id author author_id customer "
-    "customer_id patient_id speaker name created_at timestamp time split source index"
+    "customer_id patient_id speaker name created_at timestamp time split source index "
+    "texte messages commentaire commentaires avis contenu réponse sujet titre objet canal catégorie "
+    "nachricht nachrichten kommentar bewertung inhalt antwort betreff titel datum kategorie "
+    "mensaje comentario reseña contenido respuesta asunto fecha categoría messaggio commento recensione mensagem "
+    "текст сообщение отзыв комментарий дата 内容 文本 正文 评论 评价 消息 留言 记录 备注 日期 时间 类别 标签 "
+    "本文 コメント 日付 내용 댓글 날짜"
 )
 HEADINGS = frozenset(_HEADINGS.split())  # usual column names
 # Whom a heading may mean, alone or as `patient_id`, `UserName`, `nr_kunde`, in several languages; and whose id does not

@@ -189,7 +189,7 @@ def _table_rows(path: Path, choose: Callable[[list[str]], list[str]]) -> Iterato
         yield from rows
         return
     if (kind := format_of(path)) not in READERS:
-        raise FormError(f"no name in {', '.join(READERS)} or .jsonl.gz", code="unknown-reader")
+        raise FormError(f"no name in {', '.join(READERS)}", code="unknown-reader")
     table = READERS[kind](path, choose)
     for number, *values in table.itertuples(name=None):
         yield number, dict(zip(table.columns, values, strict=True))

@@ -8,6 +8,7 @@ table's content.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -34,6 +35,19 @@ from fedtext.system.remote_files import is_address, local_path, shown
 
 COPIED = 0.2  # share of public texts that may stand in the private table by chance: short answers, boilerplate
 FEWEST = 10  # different texts of a private table
+_SHEET = (
+    "Save its sheet as 'CSV UTF-8', or run: pip install python-calamine && python -c 'import sys, pandas; "
+    'pandas.read_excel(sys.argv[1], dtype=str, engine="calamine").to_csv(sys.argv[2], index=False)\' {name} {new}.csv'
+)
+CONVERTED = {  # what makes a table of a file, by its suffix
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"), _SHEET),
+    ".txt": "If a header and columns stand in it, name it so: mv {name} {new}.tsv (columns with tabs) or {new}.csv",
+    ".zip": "Unpack it: unzip {name}",
+    ".bz2": "Unpack it: bunzip2 --keep {name}",
+    ".xz": "Unpack it: xz --decompress --keep {name}",
+    ".json": "Write an object a line: python -c 'import json, sys; [print(json.dumps(row)) for row in "
+    'json.load(open(sys.argv[1], encoding="utf-8-sig"))]\' {name} > {new}.jsonl',
+}
 
 
 def read_table(params: Corpus) -> pd.DataFrame:
@@ -191,6 +205,12 @@ def _has_tab(value: object) -> bool:
     return isinstance(value, str) and BETWEEN_PARTS in value
 
 
+def _converted(path: Path) -> str:
+    """Return how a file of another kind becomes a table, in one command; empty where nothing is known of it."""
+    remedy = CONVERTED.get(path.suffix.lower(), "")
+    return remedy and f". {remedy.format(name=shlex.quote(str(path)), new=shlex.quote(str(path.with_suffix(''))))}"
+
+
 def existing_table(name: str, asked_by: str) -> Path:
     """Return the path of the file, or of the directory of Parquet parts, that `asked_by` names, without reading it.
 
@@ -223,7 +243,7 @@ def existing_table(name: str, asked_by: str) -> Path:
         )
     if format_of(path) not in READERS:
         raise InputError(
-            f"{path} has the unknown suffix '{path.suffix}': use one of {', '.join(READERS)}",
+            f"{path} has the unknown suffix '{path.suffix}': use one of {', '.join(READERS)}{_converted(path)}",
             code="unknown-suffix",
             value=path.suffix,
         )
@@ -236,7 +256,7 @@ def existing_table(name: str, asked_by: str) -> Path:
         )
     if not path.stat().st_size:
         raise InputError(f"{path} is empty: give a file with texts", code="empty-table", value=str(path))
-    if path.suffix.lower() != ".parquet" and (kind := kind_of(path)):
+    if format_of(path) != ".parquet" and (kind := kind_of(path)):
         raise InputError(f"{path} is {kind}, whatever its name says", code="another-kind-of-file", value=str(path))
     return path
 
