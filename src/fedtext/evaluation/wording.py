@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from fedtext.evaluation.measures.measure import ABSENT, SHARE, Measure, PerText, Unit
+from fedtext.evaluation.measures.measure import ABSENT, SHARE, Measure, PerText, Unit, fixed
 
 MEASURED, UNKNOWN = "95% interval", "interval unknown: one client"
 USELESS = 1e5  # epsilon of a run with next to no noise
@@ -24,7 +24,7 @@ def share(closed: Mapping[str, Any] | None) -> str:
         return ABSENT
     if closed["share"] is None:
         return "no gap"
-    return f"{100 * closed['share']:.0f}% ({_ends(closed, SHARE, 0)})"
+    return f"{fixed(100 * closed['share'], 0)}% ({_ends(closed, SHARE, 0)})"
 
 
 def share_ends(closed: Mapping[str, Any]) -> str:
@@ -42,15 +42,15 @@ def _ends(interval: Mapping[str, Any], unit: Unit, decimals: int) -> str:
     ends = [interval["low"], interval["high"]]
     if any(end is None or not math.isfinite(end) for end in ends):
         return UNKNOWN
-    return " to ".join(f"{unit.scale * end:.{decimals}f}" for end in ends)
+    return " to ".join(fixed(unit.scale * end, decimals) for end in ends)
 
 
 def rounded(value: float, error: float | None, most: int = 3) -> str:
     """Round `value` to the leading digit of `error`, at most `most` decimals: 0.3561 -+ 0.02 is `0.36`."""
     if error is None or not math.isfinite(error) or error <= 0:
-        return f"{value:.{most}f}"
+        return fixed(value, most)
     decimals = min(max(-math.floor(math.log10(error)), 0), most)
-    return f"{value:.{decimals}f}"
+    return fixed(value, decimals)
 
 
 def count(number: int | float) -> str:

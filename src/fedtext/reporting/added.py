@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from fedtext.evaluation.measures.known import measure, measures_in_document
-from fedtext.evaluation.measures.measure import ABSENT, Measure, PerText
+from fedtext.evaluation.measures.measure import ABSENT, Measure, PerText, fixed
 from fedtext.evaluation.wording import UNKNOWN, count, share, share_ends
 from fedtext.params.conditions import CONDITIONS, PRIVATE
 from fedtext.reporting.tables import table
@@ -36,7 +36,7 @@ def added_sentence(accuracy: Mapping[str, Any]) -> str:
             f"measurably better than the best control, {control.phrase} ({levels[control.name]}). The {made} come to "
             f"{levels[judged]}."
         )
-    percent = f"{100 * found['share']:.0f}%"
+    percent = f"{fixed(100 * found['share'], 0)}%"
     ends = share_ends(found)
     unclear = "" if ends == UNKNOWN or found["low"] > 0 or found["high"] < 0 else ", which may be nothing"
     within = ends if ends == UNKNOWN else f"95% interval {ends}{unclear}"

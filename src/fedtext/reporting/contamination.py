@@ -42,8 +42,8 @@ def _tests(report: Mapping[str, Any]) -> list[str]:
     if not report["tests"]:
         return []
     rows = [
-        f"| {NAMES[name]} | {one['older']:.3f} | {one['newer']:.3f} | {one['estimate']:+.3f} | {one['low']:+.3f} to "
-        f"{one['high']:+.3f} | {'yes' if one['detected'] else 'no'} |"
+        f"| {NAMES[name]} | {one['older']:.3f} | {one['newer']:.3f} | {one['estimate']:+z.3f} | {one['low']:+z.3f} to "
+        f"{one['high']:+z.3f} | {'yes' if one['detected'] else 'no'} |"
         for name, one in report["tests"].items()
     ]
     head = [

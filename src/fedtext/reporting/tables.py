@@ -10,7 +10,7 @@ from markupsafe import Markup
 from fedtext.evaluation.measures.distances import FID, FRECHET_MAIN_AXES, MEDIAN_DISTANCE, stddev_of
 from fedtext.evaluation.measures.known import MEASURES, measures_in_document, measures_of_kind
 from fedtext.evaluation.measures.mauve import MAUVE
-from fedtext.evaluation.measures.measure import ABSENT, Distance, TextProperty
+from fedtext.evaluation.measures.measure import ABSENT, Distance, TextProperty, fixed
 from fedtext.evaluation.measures.next_token_accuracy import CROSS_ENTROPY
 from fedtext.evaluation.scoring import PREFIX
 from fedtext.evaluation.tasks.known import measured_tasks
@@ -113,7 +113,7 @@ def distance_table(distribution: Mapping[str, Any]) -> Markup:
 def _distance(each: Distance, found: Mapping[str, Any], error: float | None) -> str:
     """Format a distance with its standard deviation from noise, or with as many digits as its error supports."""
     if (noise := found.get(stddev_of(each))) is not None:
-        return f"{found[each.name]:.3f} ± {noise:.3f}"
+        return f"{fixed(found[each.name], 3)} ± {noise:.3f}"
     value = found.get(each.name)
     return rounded(value, error, each.decimals) if each.rough and value is not None else each.shown(value)
 

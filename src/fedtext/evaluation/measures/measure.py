@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 ABSENT = "–"
 
 
+def fixed(value: float, decimals: int) -> str:
+    """Format a number with so many decimals; one that rounds to zero has no sign."""
+    return f"{value:z.{decimals}f}"
+
+
 class Direction(Enum):
     """The direction in which a measure improves; the value is the sign of an improvement."""
 
@@ -106,11 +111,12 @@ class Measure:
 
     def number(self, value: float) -> str:
         """Format the scaled value without its unit."""
-        return f"{self.unit.scale * value:.{self.decimals}f}"
+        return fixed(self.unit.scale * value, self.decimals)
 
     def change(self, difference: float) -> str:
-        """Format the scaled difference with its sign and without its unit: `+1.2`."""
-        return f"{self.unit.scale * difference:+.{self.decimals}f}"
+        """Format the scaled difference with its sign and without its unit: `+1.2`; one that rounds to zero has none."""
+        size = fixed(self.unit.scale * difference, self.decimals)
+        return f"+{size}" if float(size) > 0 else size
 
     def improvement(self, difference: float) -> float:
         """Return `difference` with the sign that makes a larger value better."""
