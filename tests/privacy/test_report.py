@@ -51,6 +51,13 @@ def test_the_first_sentence_says_what_was_protected_and_how_strongly() -> None:
     assert f"epsilon = {shown(run.epsilon())} and delta = 3e-06 (zero_out)" in text
 
 
+def test_a_number_that_was_declared_is_told_from_one_that_was_counted() -> None:
+    run = ledger(population=4416)
+    assert privacy_report(run)["declared"] == 4416
+    assert privacy_report(run, allowance=Allowance(public=True))["declared"] is None, "a public corpus is counted"
+    assert privacy_report(ledger())["declared"] is None
+
+
 def test_the_dictionary_has_every_release_with_its_price() -> None:
     run = ledger()
     report = privacy_report(run)

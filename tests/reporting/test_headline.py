@@ -19,6 +19,13 @@ def test_first_sentence_says_what_was_protected():
     assert "had any one record held other text" in replaced
 
 
+def test_a_number_of_clients_that_the_user_declared_is_not_said_as_a_count():
+    declared = protection_sentence(protection(units=450, declared=600).model_dump())
+    assert "each of 450 clients (of 600, as you declared: nobody counted them) with all of its text" in declared
+    assert "450 clients (as you declared:" in protection_sentence(protection(units=450, declared=450).model_dump())
+    assert "declared" not in protection_sentence(protection().model_dump())
+
+
 def test_second_sentence_says_at_which_epsilon():
     assert "ε = 1.00 at δ = 10⁻⁵" in epsilon_sentence(protection().model_dump())
 

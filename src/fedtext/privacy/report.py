@@ -167,6 +167,7 @@ def privacy_report(
         "adjacency": declaration.adjacency,
         "neighbours": f"one of the {NEIGHBOURS[declaration.adjacency].format(unit=declaration.unit)}",
         "population": ledger.protected_units,
+        "declared": None if allowance.public or ledger.parties else declaration.population,
         **told_apart,
         "epsilon_by_adjacency": {adjacency: _epsilon_under(ledger, adjacency) for adjacency in get_args(Adjacency)},
         "attacker": attacker(ledger),
@@ -314,7 +315,7 @@ def _data_set(ledger: Ledger, history: Sequence[Spent], allowance: Allowance) ->
         )
     return {
         "epsilon": number(worst.epsilon),
-        "budget": None if allowance.public else number(worst.budget),
+        "budget": None if allowance.public or ledger.parties else number(worst.budget),
         "releases": len(made),
         "elsewhere": elsewhere,
         "public": allowance.public,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fedtext.evaluation.measures.known import measures_in_document
-from fedtext.evaluation.measures.measure import PerText
+from fedtext.evaluation.measures.measure import PerText, fixed
 from fedtext.evaluation.wording import MEASURED, UNKNOWN, count, interval, scientific, spent
 from fedtext.params.conditions import CONTROLS, EPS0
 
@@ -41,13 +41,22 @@ def protection_sentence(protection: Mapping[str, Any]) -> str:
             "released of it."
         )
     neighbours = NEIGHBOURS[protection["adjacency"]].format(unit=unit)
-    protects = "protects"
+    units, protects = f"{count(protection['units'])} {unit}s{_declared(protection)}", "protects"
     if protection["simulated"] or protection["unaccounted"]:
         protects = "simulates protecting" if protection["simulated"] else "was meant to protect"
     return (
-        f"This run {protects} each of {count(protection['units'])} {unit}s with all of its text: what was released "
-        f"would be nearly as likely {neighbours}."
+        f"This run {protects} each of {units} with all of its text: what was released would be nearly as likely "
+        f"{neighbours}."
     )
+
+
+def _declared(protection: Mapping[str, Any]) -> str:
+    """Return whose number the units' is where it was declared: a count of private text would be a release."""
+    declared = protection.get("declared")
+    if declared is None:
+        return ""
+    of_all = "" if declared == protection["units"] else f"of {count(declared)}, "
+    return f" ({of_all}as you declared: nobody counted them)"
 
 
 def epsilon_sentence(protection: Mapping[str, Any]) -> str:
@@ -141,7 +150,7 @@ def _step(measure: PerText, accuracy: Mapping[str, Any], gain: Mapping[str, Any]
     if measure.improvement(gain["estimate"]) < 0:
         return f"the on-device model became worse: its {measure.title} {went} from {levels} ({change})"
     closed = accuracy["gap_closed"].get(judged, {}).get("share")
-    of_gap = "" if closed is None else f", {100 * closed:.0f}% of the gap to training on the private text itself"
+    of_gap = "" if closed is None else f", {fixed(100 * closed, 0)}% of the gap to training on the private text itself"
     return f"the on-device model's {measure.title} {went} from {levels} ({change}){of_gap}"
 
 

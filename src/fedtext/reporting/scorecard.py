@@ -29,15 +29,17 @@ from fedtext.reporting.headline import accuracy_sentence, epsilon_sentence, prot
 class Protection(BaseModel):
     """Summary of the privacy report; `epsilon` is infinite if something was read without a mechanism.
 
-    `released`: whether anything that depends on the units' data was. `attacker`: what the guarantee lets an attacker
-    gain. `signal_to_noise`: how the noise compares with what the units can say, if anything was released. `total` has
-    the privacy cost of all recorded releases together, and their budget: `epsilon`, `budget`, `releases`, `public`.
+    `declared`: the number of enrolled units, if the user declared it. `released`: whether anything that depends on the
+    units' data was. `attacker`: what the guarantee lets an attacker gain. `signal_to_noise`: how the noise compares
+    with what the units can say, if anything was released. `total` has the privacy cost of all recorded releases
+    together, and their budget: `epsilon`, `budget`, `releases`, `public`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     unit: str
     units: int = Field(ge=1)
+    declared: int | None = None
     adjacency: Adjacency
     epsilon: float = Field(ge=0)
     delta: float = Field(gt=0, lt=1)
@@ -56,6 +58,7 @@ class Protection(BaseModel):
         return cls(
             unit=report["unit"],
             units=report["population"],
+            declared=report.get("declared"),
             adjacency=report["adjacency"],
             epsilon=float(report["epsilon"]),  # "infinity" too
             delta=report["delta"],
