@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pandas as pd
 import pytest
+from kedro.io import AbstractDataset
 
 from fedtext.wiring.config import active_loader
 from fedtext.wiring.guard.catalog import catalog_resolver, dataset_classes, entry, place
@@ -35,3 +39,15 @@ def test_names_of_no_pipeline_fit_no_pattern() -> None:
     resolver = catalog_resolver(active_loader()["catalog"])
     assert dataset_classes(NEARLY, resolver) == {}
     assert [entry(name, resolver) for name in NEARLY] == [{}] * len(NEARLY)
+
+
+def test_texts_for_people_open_in_a_spreadsheet(tmp_path: Path) -> None:
+    """Excel reads CSV in the machine's own encoding unless a mark says UTF-8; pandas takes the mark off again."""
+    registered()
+    own = entry("popri_for_reading", catalog_resolver(active_loader()["catalog"]))
+    dataset = AbstractDataset.from_config("texts", {**own, "filepath": str(tmp_path / "for_reading.csv")})
+    texts = pd.DataFrame({"text": ["« J\u2019ai reçu, hier\u00a0! »", "患者主诉头晕。"], "plausibility": [-1.5, -2.0]})
+    dataset.save(texts)
+    assert (tmp_path / "for_reading.csv").read_bytes().startswith(b"\xef\xbb\xbftext,")
+    pd.testing.assert_frame_equal(dataset.load(), texts)
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "for_reading.csv"), texts)

@@ -51,7 +51,13 @@ class ParquetDataset(AtomicSave, pandas.ParquetDataset):  # type: ignore[misc]
 
 
 class CSVDataset(AtomicSave, pandas.CSVDataset):  # type: ignore[misc]
-    """A pandas table as CSV in UTF-8, for people, saved all-or-nothing."""
+    """A pandas table as CSV in UTF-8, for people, saved all-or-nothing.
+
+    It begins with a byte order mark. Without one Excel reads the machine's own encoding, and shows "reÃ§u" for "reçu".
+    Pandas and this project take the mark off when they read; other programs call the encoding `utf-8-sig`.
+    """
+
+    DEFAULT_FS_ARGS: ClassVar[dict[str, Any]] = {"open_args_save": {**_UTF8_SAVE, "encoding": "utf-8-sig"}}
 
 
 _ONE = "array"
