@@ -40,7 +40,7 @@ GREETING = starting_with(
 SHORT_GREETING, NAME = 7, 3  # words; a longer line has content
 SHORT_GREETING_LETTERS = 9  # where no spaces part words
 ASKS = re.compile("[?？؟]")
-GAP = re.compile(  # what is to be filled in: "[name]", "%NAME%", "order_id", "XXXX", "(insert date)", "（姓名）"
+GAP = re.compile(  # to be filled in: "[name]", "%NAME%", "order_id", "XXXX", "(insert date)", "（姓名）", 12345
     "|".join(
         [
             r"(?<![A-Za-z])\[(?!\d{1,3}(?:[,;–-] ?\d{1,3})*\])[^\]\n]{1,40}\]",  # not in "list[int]" and "as in [3, 4]"
@@ -52,6 +52,7 @@ GAP = re.compile(  # what is to be filled in: "[name]", "%NAME%", "order_id", "X
             r"\b[DM]{2}([/.-])[DM]{2}\1Y{2,4}\b",
             r"(?<![一二三四五六七八九])[〇○◯]{2,}(?![一二三四五六七八九])",  # in a year 〇 is a digit
             r"(?<![@/.\w-])[^\W\d_]+_[^\W\d_]{2,}(?!\w*[.@]\w)",  # a variable; neither an address nor a file
+            r"(?<![\d.,])0?12345(?:6(?:7(?:89?0?)?)?)?(?!\d)|\\['\"’]",  # a number that nobody has; a quote as in code
             r"\bYOUR [A-Z]{2,}\b|\((?i:insert|enter|fill in|add|your)\b[^)\n]{0,40}\)",
             r"\((?i:(?:votre|your|su|tu|ihr) (?:nom|name|nombre)|date|name|name of [^)\n]{1,30})\)",
             r"[(（](?:姓名|名字|订单号|订单编号|电话|日期|地址|金额|公司名称?)[)）]",
