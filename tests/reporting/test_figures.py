@@ -29,6 +29,8 @@ def test_round_curves_draw_what_was_measured():
     assert list(figure.data[0].y) == [row["fid"] for row in found.rounds]
     assert figure.data[0].marker.size[1] > figure.data[0].marker.size[0]
     assert sorted(shape.y0 for shape in figure.layout.shapes) == [0.1, 1.2]
+    assert "Dotted: held-out text" in figure.layout.annotations[-1].text
+    assert "Dotted" not in round_curves(found.rounds, chosen=1).layout.annotations[-1].text, "noised figures have none"
 
 
 def test_round_curves_leave_gaps_for_what_is_missing():

@@ -135,6 +135,15 @@ def test_every_figure_has_a_caption_of_its_own():
     assert len({caption for _, caption in FIGURES.values()}) == len(FIGURES)
 
 
+def test_a_caption_says_what_is_shaded_where_something_is():
+    def drawn(**levels: float) -> str:
+        found = accuracy(**levels)
+        return render_report(card(accuracy=found), {"accuracy": accuracy_bars(found)}, [])
+
+    assert "Shaded is what private samples add" in drawn()
+    assert "Shaded" not in drawn(private=0.1), "nothing is left"
+
+
 @pytest.mark.browser
 def test_figures_draw_in_a_browser_without_a_network(report, tmp_path):
     browser = shutil.which("chromium") or shutil.which("google-chrome")

@@ -91,10 +91,8 @@ def round_curves(
     figure.update_xaxes(title_text="round", tick0=0, dtick=whole_step(len(rows)))
     styled(figure, "What each round changed", height=660 if len(known) > 2 else 370)
     figure.update_layout(margin={"t": 92})  # titles of panels may take two lines
-    return note(
-        figure,
-        "Large dot: where the final set comes from.<br>Dotted: held-out text against itself. Evaluation only.",
-    )
+    dotted = "Dotted: held-out text against itself. " if any(floors.get(key) is not None for key in known) else ""
+    return note(figure, f"Large dot: where the final set comes from.<br>{dotted}Evaluation only.")
 
 
 def whole_step(rounds: int) -> int:

@@ -34,7 +34,7 @@ SAMPLES, SHOWN_SEED = 10, 0  # texts that a report shows, and the seed of their 
 FIGURES = {
     "accuracy": (
         "accuracy",
-        "Whiskers are 95% intervals over held-out clients. Shaded is what private samples add to the best control.",
+        "Whiskers are 95% intervals over held-out clients.",
     ),
     "pca_sets": ("distribution", "Where texts fall on a plane of two largest variances."),
     "rounds": ("rounds", "What changed round by round."),
@@ -82,12 +82,20 @@ def render_report(
             value=unknown[0],
         )
     title = heading(CONDITIONS[card["accuracy"]["judged"]].made, card)
-    drawn = {name: figure_html(name, figures[name], FIGURES[name][1]) for name in FIGURES if name in figures}
+    drawn = {
+        name: figure_html(name, figures[name], _caption(name, figures[name])) for name in FIGURES if name in figures
+    }
     sections = _sections(card, drawn) | {"made": ("How it was made", facts_table(facts or {}))}
     text = " ".join([*card["headline"], *card["notes"], *(body for _, body in sections.values())])
     sections["words"] = ("Words", glossary(text))
     beside = _samples(samples, card["synthetic_texts"])
     return page(title, card["headline"], sections, notes=card["notes"], drawn=bool(drawn), beside=beside)
+
+
+def _caption(name: str, figure: Figure) -> str:
+    """Return what to see in a figure."""
+    shaded = name == "accuracy" and figure.layout.shapes
+    return FIGURES[name][1] + (" Shaded is what private samples add to the best control." if shaded else "")
 
 
 def _sections(card: Mapping[str, Any], drawn: Mapping[str, Markup]) -> dict[str, tuple[str, Markup]]:
