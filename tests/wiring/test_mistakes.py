@@ -140,6 +140,11 @@ COMMANDS = [  # options of `kedro run`
         "lower chunking.length to",
     ),
     ("--params corpus.description=คำถามของลูกค้าธนาคาร,models.generator=smollm2", "100%", "of corpus.description"),
+    (
+        "--params corpus.description=mails,corpus.openings=患者主诉;术后,models.generator=smollm2",
+        "encoder 'offline' does not know",
+        "corpus.openings together",
+    ),
     ("--params data_root=", "data_root is empty", "name a directory"),
     ("--params popri.seed=18446744073709551616", "popri.seed is 18446744073709551616", "less than 4294967296"),
     ("--params evaluation.seed=-1", "evaluation.seed is -1", "greater than or equal to 0"),

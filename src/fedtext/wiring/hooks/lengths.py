@@ -72,6 +72,8 @@ def check_script(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[s
         texts = public_prompts(corpus, LOOKED_AT, 0)["prompt"].tolist()
     elif corpus.description is not None and Reader.DESCRIPTION in found:
         encoder.validate_script([corpus.description], "corpus.description")
+        said = [corpus.description, *corpus.openings]  # public texts will begin so
+        encoder.validate_script(said, "corpus.description and corpus.openings together")
         return
     else:
         return
