@@ -12,7 +12,7 @@ from fedtext.params.conditions import CONDITIONS
 from fedtext.reporting.added import added_tables
 from fedtext.reporting.headline import heading
 from fedtext.reporting.page import bullets, figure_html, glossary, page
-from fedtext.reporting.run_facts import facts_table
+from fedtext.reporting.run_facts import facts_table, language_notes
 from fedtext.reporting.tables import (
     accuracy_table,
     cost_table_html,
@@ -86,10 +86,11 @@ def render_report(
         name: figure_html(name, figures[name], _caption(name, figures[name])) for name in FIGURES if name in figures
     }
     sections = _sections(card, drawn) | {"made": ("How it was made", facts_table(facts or {}))}
-    text = " ".join([*card["headline"], *card["notes"], *(body for _, body in sections.values())])
+    notes = [*language_notes(facts or {}), *card["notes"]]
+    text = " ".join([*card["headline"], *notes, *(body for _, body in sections.values())])
     sections["words"] = ("Words", glossary(text))
     beside = _samples(samples, card["synthetic_texts"])
-    return page(title, card["headline"], sections, notes=card["notes"], drawn=bool(drawn), beside=beside)
+    return page(title, card["headline"], sections, notes=notes, drawn=bool(drawn), beside=beside)
 
 
 def _caption(name: str, figure: Figure) -> str:

@@ -7,9 +7,12 @@ from typing import Any
 
 from markupsafe import Markup
 
+from fedtext.generation.languages import wanted_language
+from fedtext.models.languages import ENGLISH, THAT_WRITES, known_languages
 from fedtext.reporting.tables import table
 
 UNSAID = ("seed",)
+GENERATORS = ("generator", "plm_")  # roles of the models that write
 WRITTEN, MADE = "Of the run that wrote this report", "Of the runs that made what it reports on, as far as it was read"
 
 
@@ -30,6 +33,26 @@ def facts_table(facts: Mapping[str, Any]) -> Markup:
     return Markup().join(
         table(title, ["what", "value"], rows, kind="words") for title, rows in ((WRITTEN, run), (MADE, made)) if rows
     )
+
+
+def language_notes(facts: Mapping[str, Any]) -> list[str]:
+    """Return a sentence on generators that write English alone where texts of another language were described.
+
+    Figures say nothing of it: a small model learns the letters and the short words of texts that make no sense.
+
+    Args:
+        facts: As `facts_table` takes them.
+    """
+    corpus = facts.get("parameters", {}).get("corpus", {})
+    wanted = wanted_language(corpus.get("description"), corpus.get("openings") or ())
+    models = {role: name for role, name in facts.get("models", {}).items() if role.startswith(GENERATORS)}
+    lacking = sorted({name for name in models.values() if wanted not in (known_languages(name) or (wanted,))})
+    if wanted is None or not lacking:
+        return []
+    return [
+        f"The texts were to be in {wanted}, and {' and '.join(lacking)} writes {ENGLISH} alone: hardly any will make "
+        f"sense, whatever the figures say. Name a model that knows the language, such as {THAT_WRITES}."
+    ]
 
 
 def _rows(name: str, values: Mapping[str, Any]) -> Iterator[list[str]]:

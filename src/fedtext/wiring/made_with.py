@@ -25,7 +25,7 @@ from fedtext.wiring.config import active_parameters
 
 FACTS = "run_facts"
 SHARED = ("privacy", "chunking", "evaluation")
-OF_CORPUS = ("source", "description", "max_clients", "public_texts")  # not where private files lie
+OF_CORPUS = ("source", "description", "openings", "max_clients", "public_texts")  # not where private files lie
 
 
 def facts_in(inputs: Collection[str], catalog: DataCatalog) -> RunFactsDataset | None:
