@@ -28,6 +28,7 @@ from fedtext.privacy.ledger import Ledger
 from fedtext.seeding import derived_seed
 from fedtext.silo.audit_log import entries
 from fedtext.silo.handler import BUDGET, MessageHandler, ledger_of, own_key
+from fedtext.silo.rehearsal import UNANSWERABLE
 from fedtext.silo.trainings import KEPT
 from fedtext.training.lora import adapter_weights, trainable_model
 from tests.parameters import conf_base
@@ -178,6 +179,22 @@ def test_a_sum_that_comes_as_a_training_and_the_reverse_are_refused(place: Path)
     refused = asked(handler("north", place), replace(sent, query=plain))
     assert isinstance(refused, Refusal)
     assert refused.code == "training-of-another-kind"
+
+
+@pytest.mark.parametrize("label", ["a", "of nobody"])
+@pytest.mark.parametrize(("numbers", "steps"), [(1, 2), (None, 1)])
+def test_a_training_that_fails_does_not_tell_who_is_there(
+    place: Path, label: str, numbers: int | None, steps: int
+) -> None:
+    """Noise of one number fits weights of any width: it failed where a text had the code, and else was answered."""
+    sent, chosen = inquiry(queries(opened())[0], start()), CHOSEN.model_copy(update={"labels": (label,)})
+    free = {"noise_multiplier": 1e5, "batch": 10, "dim": numbers or start().size, "steps": steps}
+    training = question(start(), 1).model_copy(update={"flexible": chosen})
+    one = handler("north", place)
+    refused = asked(one, Inquiry(sent.query.model_copy(update=free), training))
+    assert isinstance(refused, Refusal)
+    assert refused.code == UNANSWERABLE
+    assert not release_history(one.folder)
 
 
 LIES: dict[str, Any] = {

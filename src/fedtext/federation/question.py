@@ -27,14 +27,14 @@ class Asked(BaseModel, ABC):
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
-
-class Question(Asked):
-    """Base of all questions: what each unit is asked to send."""
-
     @property
     def classes(self) -> Sequence[str]:
         """The declared classes that samples are told apart by; empty: all are of one."""
         return ()
+
+
+class Question(Asked):
+    """Base of all questions: what each unit is asked to send."""
 
     def seen(
         self, texts: Sequence[str], embeddings: Float[np.ndarray, "sample dim"]

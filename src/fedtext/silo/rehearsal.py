@@ -1,19 +1,29 @@
 """A question is tried on made-up passages before a silo's own: whether it can be answered depends on nobody's text.
 
-A server could ask in a way that fails where somebody has a passage of one class, and an answer that fails is not paid
-for. So the rehearsal has a passage of each class, and one of none.
+A server could ask in a way that fails where somebody has a passage of one class, or where nobody has, and an answer
+that fails is not paid for. So the rehearsal has a passage of each class and one of none, then the one of none alone,
+then no passage. A training takes all its steps, without noise, from the first of which its widths are known.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
+import numpy as np
+from jaxtyping import Float
+
+from fedtext.federation.messages import BlocksOf
 from fedtext.federation.private_samples import UNLABELLED, PrivateSamples
-from fedtext.federation.question import Question, kind_of
+from fedtext.federation.query import Query
+from fedtext.federation.question import Asked, Question, kind_of
+from fedtext.models.generator import TrainableGenerator
 from fedtext.system.errors import InputError
+from fedtext.training.asked_of_silos import LocalTraining
 
 UNANSWERABLE = "question-unanswerable"
 TEXT = "Somebody wrote this."
+Widths = set[tuple[int, ...]]
 
 
 def validate_answerable(question: Question, dim: int, embedding_dim: int) -> None:
@@ -24,8 +34,49 @@ def validate_answerable(question: Question, dim: int, embedding_dim: int) -> Non
         dim: Width of a unit's contribution, as the query declares it.
         embedding_dim: Width of the silo's embeddings.
     """
+    _validate_tried(question, dim, lambda: _widths(question.blocks, _made_up(question, embedding_dim)))
+
+
+def validate_trainable(training: LocalTraining, generator: TrainableGenerator, query: Query, length: int) -> None:
+    """Raise ValueError if the training fails whatever a silo holds, or takes other steps than the query declares.
+
+    Args:
+        training: What is asked.
+        generator: The generator that is trained.
+        query: How many steps it may take, and how wide a unit's contribution to each is.
+        length: Tokens of the silo's longest passage.
+    """
+
+    def widths() -> Widths:
+        steps = _MadeUpSteps(_made_up_rows(training, generator, length), query)
+        training.weights(generator, steps)
+        return steps.widths
+
+    _validate_tried(training, query.dim, widths)
+
+
+@dataclass
+class _MadeUpSteps:
+    """The steps of a training on made-up rows (a `fedtext.federation.noisy_steps.NoisyStep`): each comes to zeros."""
+
+    held: PrivateSamples
+    query: Query
+    made: int = 0
+    widths: Widths = field(default_factory=set)
+
+    def __call__(self, blocks_of: BlocksOf, public_digest: str) -> Float[np.ndarray, " dim"]:
+        """Implement NoisyStep."""
+        self.made += 1
+        if self.made > self.query.steps:
+            raise OverflowError
+        if not self.widths:
+            self.widths |= _widths(blocks_of, self.held)
+        return np.zeros(self.query.dim)
+
+
+def _validate_tried(question: Asked, dim: int, tried: Callable[[], Widths]) -> None:
     try:
-        widths = {block.rows.shape[1:] for block in question.blocks(_made_up(question, embedding_dim))}
+        widths = tried()
     except Exception as error:  # of public values alone
         fault = f"fails with {type(error).__name__}"
     else:
@@ -38,6 +89,21 @@ def validate_answerable(question: Question, dim: int, embedding_dim: int) -> Non
         code="question-unanswerable",
         value=kind_of(type(question)),
     )
+
+
+def _widths(blocks_of: BlocksOf, held: PrivateSamples) -> Widths:
+    """Return how wide contributions are: of all made-up passages, of the first alone, which has no class, and of none.
+
+    A silo whose units are many asks some at a time, of whom none may hold a passage.
+    """
+    some = [held, *(held.of_units(held.enrolled[:few]) for few in (1, 0))]
+    return {block.rows.shape[1:] for own in some for block in blocks_of(own)}
+
+
+def _made_up_rows(training: LocalTraining, generator: TrainableGenerator, length: int) -> PrivateSamples:
+    labels = [None, *training.classes]
+    rows, unit = training.rows(generator, [TEXT] * len(labels), labels, length)
+    return PrivateSamples.of_one_class(rows, unit, np.zeros(len(unit), dtype=np.int64))
 
 
 def _made_up(question: Question, embedding_dim: int) -> PrivateSamples:

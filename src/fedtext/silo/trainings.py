@@ -19,6 +19,7 @@ from fedtext.federation.query import Query
 from fedtext.privacy.ledger import Ledger, Release
 from fedtext.privacy.noise import NoiseKey
 from fedtext.silo.local_data import LocalData
+from fedtext.silo.rehearsal import validate_trainable
 from fedtext.silo.settings import Silo
 from fedtext.system.errors import InputError
 from fedtext.system.folders import make_own_folder, own_file
@@ -68,6 +69,7 @@ class Trainings:
 
         Raises:
             BudgetExceeded: the silo's budget does not pay for the round.
+            ValueError: the training fails whatever text there is.
         """
         from safetensors.numpy import save_file
 
@@ -94,6 +96,7 @@ class Trainings:
         from fedtext.generation.generators.local import LocalGenerator
 
         generator = LocalGenerator(training.generator)
+        validate_trainable(training, generator, query, held.length)
         samples = held.rows_of(lambda texts, labels: training.rows(generator, texts, labels, held.length))
         trained, _ = release_noisy_steps(query, lambda ask: training.weights(generator, ask), samples, ledger, self.key)
         return np.asarray(trained, dtype=np.float32)

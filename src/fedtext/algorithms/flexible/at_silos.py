@@ -40,6 +40,11 @@ class CodedTraining(LocalTraining):
     flexible: Flexible
     common: np.ndarray
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The declared codes."""
+        return self.flexible.labels
+
     def rows(
         self, generator: TrainableGenerator, texts: Sequence[str], labels: Sequence[str | None], length: int
     ) -> tuple[Int32[np.ndarray, "row position"], Int[np.ndarray, " row"]]:
