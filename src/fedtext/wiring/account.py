@@ -15,10 +15,15 @@ from fedtext.system.refusal import RunRefusedError
 from fedtext.wiring.config import active_parameters, corpus_is_public
 
 
-def active_registry() -> ReleaseRegistry:
-    """Return the registry of releases that the run declares: a team's, or the user's own."""
-    declared = active_parameters().get("privacy") or {}
-    return registry_at(declared.get("history"))
+def active_registry() -> ReleaseRegistry | None:
+    """Return the registry of releases that the run declares, a team's or the user's own; None: nobody's text is read.
+
+    Releases of a public corpus are counted alone, and silos know and count those of their own people.
+    """
+    parameters = active_parameters()
+    if corpus_is_public(parameters) or (parameters.get("corpus") or {}).get("source") == "silos":
+        return None
+    return registry_at((parameters.get("privacy") or {}).get("history"))
 
 
 def check_history(parameters: Mapping[str, Any]) -> None:

@@ -38,7 +38,7 @@ class RunBudget:
 
     def __init__(self, data_root: Path, pipeline: Pipeline, catalog: Catalog) -> None:
         declared = active_allowance()
-        history = History(data_root, registry=None if declared.public else active_registry())
+        history = History(data_root, registry=active_registry())
         history.restore()
         rules = unit_rules(pipeline, active_loader())
         self.account = DataSetBudget(history, declared.public, declared.total, rules, while_recording=suspended)
