@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -11,7 +12,7 @@ from click.testing import CliRunner, Result
 from fedtext.federation.inquiry import AskedQuery, Inquiry
 from fedtext.federation.query import Query
 from fedtext.silo.cli import LOCK, holding_folder, main
-from fedtext.silo.handler import MessageHandler
+from fedtext.silo.handler import KEY, MessageHandler
 from fedtext.silo.settings import read_settings
 from fedtext.system.held_locks import holding
 from fedtext.system.locks import LockHeldError
@@ -65,6 +66,42 @@ def test_faults_of_the_file_are_told_by_name(folder: Path) -> None:
     result = do("check")
     assert isinstance(result.exception, RunRefusedError)
     assert "epsilon" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"table": {"path": "nowhere.csv"}}, "missing-silo-table"),
+        ({"folder": "south.csv"}, "silo-place-closed"),
+        ({"folder": "south.csv/below"}, "silo-place-closed"),
+    ],
+)
+def test_a_place_that_is_none_is_told_in_a_sentence(
+    place: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], code: str
+) -> None:
+    monkeypatch.chdir(place)
+    Path("silo.yml").write_text(yaml.safe_dump(silo("north", **changes).model_dump(mode="json")))
+    assert refused(do("check")) == code
+
+
+def test_a_damaged_secret_is_named_and_not_quoted(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+    Path("silo.yml").write_text(yaml.safe_dump(silo("north").model_dump(mode="json")))
+    half = (place / "north-own" / KEY).read_text()[:40]
+    (place / "north-own" / KEY).write_text(half)
+    for command in ("check", "key"):
+        told = do(command)
+        assert refused(told) == "silo-secret-damaged"
+        assert half[20:] not in str(told.exception)
+
+
+def test_damaged_embeddings_are_made_again(place: Path) -> None:
+    handler = MessageHandler(silo("north"), place)
+    (kept,) = handler.folder.glob("embeddings-*")
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[:100])
+    assert handler.local_data().embeddings.shape[1] == DIM
+    assert kept.read_bytes() == whole
 
 
 def test_the_report_says_what_was_asked_answered_and_spent(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

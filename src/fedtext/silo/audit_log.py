@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from fedtext.params import Parameters
 from fedtext.system.folders import make_own_folder
@@ -43,14 +43,23 @@ class Entry(Parameters):
 
 
 def add_entry(folder: Path, entry: Entry) -> None:
-    """Append one line."""
+    """Append one line; behind one that was cut off by a kill it begins anew."""
     make_own_folder(folder)
-    with (folder / FILE).open("a", encoding="utf-8") as file:
-        file.write(entry.model_dump_json() + "\n")
+    with (folder / FILE).open("a+b") as file:
+        file.seek(max(file.tell() - 1, 0))
+        begun = file.read() not in (b"", b"\n")
+        file.write(b"\n" * begun + entry.model_dump_json().encode() + b"\n")
 
 
 def entries(folder: Path) -> list[Entry]:
-    """Return all lines; a last one that was cut off by a kill is left out."""
+    """Return all lines; one that was cut off by a kill is left out."""
     file = folder / FILE
-    lines = file.read_text("utf-8").split("\n")[:-1] if file.exists() else []
-    return [Entry.model_validate_json(line) for line in lines]
+    lines = file.read_bytes().split(b"\n") if file.exists() else []
+    return [entry for line in lines if (entry := _read(line)) is not None]
+
+
+def _read(line: bytes) -> Entry | None:
+    try:
+        return Entry.model_validate_json(line)
+    except ValidationError:
+        return None

@@ -43,6 +43,15 @@ def _one_sentence() -> Iterator[None]:
         raise
     except FedtextError as error:
         raise refusal_of(error) from None
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise RunRefusedError(
+            f"{error.filename} cannot be used ({error.strerror}): give this user the right to it, or name another "
+            "place in the silo's file",
+            code="silo-place-closed",
+            value=str(error.filename),
+        ) from None
 
 
 @click.group()

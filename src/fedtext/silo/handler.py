@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import ValidationError
+
 from fedtext.federation.inquiry import (
     INQUIRY,
     WHO,
@@ -236,10 +238,22 @@ def budget_of(silo: Silo, folder: Path) -> DataSetBudget:
 
 
 def own_key(folder: Path) -> NoiseKey:
-    """Return the silo's secret, made once by whoever holds the folder."""
+    """Return the silo's secret, made once by whoever holds the folder.
+
+    Raises:
+        ValueError: its file is damaged; nothing of it is quoted.
+    """
     make_own_folder(folder)
     file = folder / KEY
     if not file.exists():
         with own_file(file) as temporary:
             temporary.write_text(new_noise_key().model_dump_json(), "utf-8")
-    return NoiseKey.model_validate_json(file.read_text("utf-8"))
+    try:
+        return NoiseKey.model_validate_json(file.read_bytes())
+    except ValidationError:
+        raise InputError(
+            f"{file} is empty or damaged: put back a copy of it, or remove it and start again; with a new secret each "
+            "question is answered anew and paid for, and other silos need what `fedtext-silo key` prints then",
+            code="silo-secret-damaged",
+            value=str(file),
+        ) from None

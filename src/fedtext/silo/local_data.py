@@ -23,7 +23,7 @@ from fedtext.models.language_model import Tokenizer
 from fedtext.params.corpus import Corpus
 from fedtext.privacy.spending import Rules
 from fedtext.silo.settings import Silo
-from fedtext.system.errors import InputError
+from fedtext.system.errors import InputError, MissingFileError
 from fedtext.system.folders import own_file
 from fedtext.system.missing import nullable
 
@@ -100,9 +100,20 @@ def read_local_data(silo: Silo, beside: Path, folder: Path) -> LocalData:
 
 
 def fingerprint(silo: Silo, beside: Path) -> tuple[object, ...]:
-    """Return what tells a table from a later one at the same place, without reading it."""
+    """Return what tells a table from a later one at the same place, without reading it.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
     corpus: Corpus = silo.table.corpus(beside)
     place = Path(str(corpus.path))
+    if not place.exists():
+        raise MissingFileError(
+            f"{place} is not there: name the table of the silo's text in its file (table.path)",
+            code="missing-silo-table",
+            parameter="table.path",
+            value=str(place),
+        )
     return tuple((str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in _files(place))
 
 
@@ -118,9 +129,12 @@ def _files(place: Path) -> Iterator[Path]:
 
 
 def _embeddings(samples: pd.DataFrame, silo: Silo, kept: Path) -> Float32[np.ndarray, "sample dim"]:
+    from safetensors import SafetensorError
     from safetensors.numpy import load_file, save_file
 
-    if not kept.exists():
+    try:
+        return np.asarray(load_file(kept)["features"])
+    except (FileNotFoundError, SafetensorError):  # not yet made, or damaged
         from fedtext.models.encoder import load_encoder
 
         encoder = load_encoder(silo.models.encoder)
@@ -129,7 +143,7 @@ def _embeddings(samples: pd.DataFrame, silo: Silo, kept: Path) -> Float32[np.nda
             old.unlink()
         with own_file(kept) as temporary:
             save_file({"features": embedded}, temporary)
-    return np.asarray(load_file(kept)["features"])
+        return np.asarray(embedded)
 
 
 def _digest(samples: pd.DataFrame, silo: Silo) -> str:
