@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -39,8 +41,9 @@ def test_only_a_key_of_the_right_kind_is_taken(tmp_path: Path) -> None:
         subprocess.run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", str(tmp_path / kind)], check=True)
     private, public = supernode._keys(tmp_path / "ecdsa")
     assert public.public_numbers() == private.public_key().public_numbers()
+    subprocess.run(["ssh-keygen", "-q", "-t", "ecdsa", "-N", "words", "-f", str(tmp_path / "locked")], check=True)
     (tmp_path / "none").write_text("no key")
-    for other in ("ed25519", "none"):
+    for other in ("ed25519", "locked", "none"):
         with refuses("silo-key-of-other-kind", parameter="link.private_key"):
             supernode._keys(tmp_path / other)
 
@@ -48,6 +51,30 @@ def test_only_a_key_of_the_right_kind_is_taken(tmp_path: Path) -> None:
 def test_a_missing_certificate_is_named(tmp_path: Path) -> None:
     with refuses("missing-link-file", value=str(tmp_path / "server.pem")):
         supernode._file("server.pem", tmp_path)
+
+
+@pytest.mark.parametrize("written", [b"no certificate", b"\xff", b""])
+def test_what_is_no_certificate_is_named(tmp_path: Path, written: bytes) -> None:
+    (tmp_path / "server.pem").write_bytes(written)
+    with refuses("silo-certificate-unreadable", value=str(tmp_path / "server.pem")):
+        supernode._certificates(tmp_path / "server.pem")
+
+
+def test_a_silo_that_the_superlink_does_not_take_is_told_why_it_may_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def ended(*_: object, **__: object) -> Iterator[None]:
+        raise SystemExit(1)
+        yield
+
+    flower = ModuleType("flwr.supernode.fleet_http_connection")
+    monkeypatch.setattr(flower, "http_request_response", ended, raising=False)
+    for name, module in (("flwr", ModuleType("flwr")), ("flwr.supernode", ModuleType("")), (flower.__name__, flower)):
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(supernode, "_validate_version", lambda: None)
+    with refuses("superlink-takes-no-silo", value=LINK.superlink):
+        connecting(LINK, tmp_path)
 
 
 def test_a_connection_that_is_lost_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,8 @@ def serve(link: Link, beside: Path, handle: Handler, stopped: Callable[[], bool]
     """Answer messages until the process is ended; a connection that is lost is made again.
 
     Raises:
-        ValueError: another version of Flower is installed, or none; or the key is not of the right kind.
+        ValueError: another version of Flower is installed, or none; certificate or key are not of the right kind; or
+            the SuperLink does not take the silo.
         OSError: a file of the connection is missing.
     """
     _validate_version()
@@ -73,13 +74,26 @@ def _connected(link: Link, beside: Path) -> Iterator[tuple[Any, ...]]:
     os.environ["FLWR_TELEMETRY_ENABLED"] = "0"
     from flwr.supernode.fleet_http_connection import http_request_response
 
-    certificates = None if link.root_certificates is None else _file(link.root_certificates, beside).read_bytes()
-    with http_request_response(
+    certificates = None if link.root_certificates is None else _certificates(_file(link.root_certificates, beside))
+    connection = http_request_response(
         link.superlink,
         insecure=certificates is None,
         root_certificates=certificates,
         authentication_keys=None if link.private_key is None else _keys(_file(link.private_key, beside)),
-    ) as (node, receive, send, _get_run, _get_app, pull, push, acknowledge):
+    )
+    with ExitStack() as connected:
+        try:
+            node, receive, send, _get_run, _get_app, pull, push, acknowledge = connected.enter_context(connection)
+        except SystemExit:  # what Flower does, with its own words on standard error
+            raise InputError(
+                f"the SuperLink at {link.superlink} (link.superlink) does not take this silo: if Flower says above "
+                "that a certificate fails, link.root_certificates must be that of the name in link.superlink, and the "
+                "clock right; else have the server register the public half of link.private_key, again where its "
+                "SuperLink was started without the old --database",
+                code="superlink-takes-no-silo",
+                parameter="link",
+                value=link.superlink,
+            ) from None
         yield node, receive, send, pull, push, acknowledge
 
 
@@ -127,6 +141,22 @@ def _send(reply: Any, send: Any, push: Any) -> None:
         LOG.info("the server has ended run %s and takes no answer; asked again, the same is sent", run)
 
 
+def _certificates(file: Path) -> bytes:
+    import ssl
+
+    found = file.read_bytes()
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=found.decode("ascii"))
+    except (ssl.SSLError, ValueError):
+        raise InputError(
+            f"link.root_certificates {file} is no certificate in PEM's form: name the server.pem that the server gave",
+            code="silo-certificate-unreadable",
+            parameter="link.root_certificates",
+            value=str(file),
+        ) from None
+    return found
+
+
 def _keys(file: Path) -> tuple[Any, Any]:
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -134,11 +164,11 @@ def _keys(file: Path) -> tuple[Any, Any]:
 
     try:
         key = load_ssh_private_key(file.read_bytes(), None)
-    except (ValueError, UnsupportedAlgorithm):
+    except (ValueError, TypeError, UnsupportedAlgorithm):  # a TypeError: it has a passphrase
         key = None
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise InputError(
-            f"link.private_key {file} is no elliptic-curve key in OpenSSH's form: make one by "
+            f"link.private_key {file} is no elliptic-curve key in OpenSSH's form without a passphrase: make one by "
             "`ssh-keygen -t ecdsa -b 384 -N '' -f FILE`",
             code="silo-key-of-other-kind",
             parameter="link.private_key",
