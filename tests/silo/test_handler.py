@@ -34,7 +34,7 @@ from fedtext.silo.handler import KEY, MessageHandler
 from fedtext.silo.rehearsal import UNANSWERABLE
 from fedtext.voting.class_means import ClassMeans
 from tests.parameters import conf_base
-from tests.silo.examples import CODES, DIM, NAMES, PEOPLE, every_question, silo, table, unit_rows
+from tests.silo.examples import CODES, DIM, NAMES, every_question, silo, table, unit_rows
 
 SHARED = NoiseKey(secret=new_noise_key(7).secret, source="operating system")  # what only a test may share
 MEANS = ClassMeans(labels=CODES)
@@ -182,7 +182,7 @@ def test_no_two_questions_have_one_answer_whatever_a_server_calls_them(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Equal bytes would say, for next to no epsilon, that two exact sums are equal: that nobody's text is near."""
-    handler, zeros = MessageHandler(silo("north"), place), np.zeros((PEOPLE, 13))
+    handler, zeros = MessageHandler(silo("north"), place), np.zeros((10, 13))  # units that are declared
     monkeypatch.setattr(
         NearestVotes, "blocks", lambda _, held: [Block(np.unique(held.unit), zeros[: len(np.unique(held.unit))])]
     )

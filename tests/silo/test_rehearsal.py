@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from fedtext.algorithms.wasp.judging import TopQVotes
 from fedtext.federation.inquiry import Answer, AskedQuery, Inquiry, Refusal, read_reply
+from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.question import Question
+from fedtext.federation.units import Block
 from fedtext.params.wasp import Wasp
 from fedtext.privacy.history import release_history
+from fedtext.silo import rehearsal
 from fedtext.silo.handler import MessageHandler
 from fedtext.silo.rehearsal import UNANSWERABLE, validate_answerable
+from fedtext.voting.class_means import ClassMeans, class_sum_blocks
 from tests.parameters import conf_base
 from tests.refusals import refuses
 from tests.silo.examples import DIM, every_question, silo
@@ -62,3 +68,30 @@ def test_candidates_that_nobody_can_vote_for_get_noise(place: Path) -> None:
     (some,) = (one for one in every_question() if type(one) is TopQVotes)
     empty = some.model_copy(update={"embeddings": np.zeros_like(some.embeddings)})
     assert isinstance(asked(MessageHandler(silo("north"), place), empty, width(some)), Answer)
+
+
+@pytest.mark.parametrize("population", [30, 3300])
+def test_how_long_an_answer_takes_does_not_tell_who_is_there(
+    place: Path, monkeypatch: pytest.MonkeyPatch, population: int
+) -> None:
+    """By the clock of a machine on which each passage of the asked class takes a second, and nothing else any time."""
+    now = 0.0
+
+    def blocks(question: Question, held: PrivateSamples) -> Iterable[Block]:
+        nonlocal now
+        now += float((held.label >= 0).sum())
+        return class_sum_blocks(held, len(question.classes))
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr(ClassMeans, "blocks", blocks)
+    monkeypatch.setattr(rehearsal, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
+    handler, took = MessageHandler(silo("north", protection={"population": population}), place), []
+    for label in ("a", "of nobody", "b", "a"):
+        began = now
+        assert isinstance(asked(handler, ClassMeans(labels=(label,)), DIM), Answer)
+        took.append(now - began)
+    assert len(set(took)) == 1
+    assert took[0] >= 3 * 10

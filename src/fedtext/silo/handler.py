@@ -47,7 +47,7 @@ from fedtext.privacy.spending import total_epsilon
 from fedtext.silo.audit_log import Entry, Outcome, add_entry
 from fedtext.silo.known import QUESTIONS
 from fedtext.silo.local_data import LocalData, fingerprint, read_local_data, unit_rules
-from fedtext.silo.rehearsal import UNANSWERABLE, validate_answerable
+from fedtext.silo.rehearsal import UNANSWERABLE, taking_as_long_as_rehearsed, validate_answerable
 from fedtext.silo.secure_answers import CHANGED, SecureAnswers
 from fedtext.silo.settings import Silo
 from fedtext.silo.trainings import Trainings
@@ -178,7 +178,10 @@ class MessageHandler:
         shares = None if secure is None else len(set(inquiry.query.parties or ()))
         if secure is not None:
             self._secure.validate_held(asked, held.digest)
-        with guarding(self.budget.guard_of(kind_of(type(inquiry.question)), releases=True)):
+        rehearsed = taking_as_long_as_rehearsed(
+            inquiry.question, query, ledger, held.embeddings.shape[1], held.holder, shares
+        )
+        with rehearsed, guarding(self.budget.guard_of(kind_of(type(inquiry.question)), releases=True)):
             found = release_grid_sum(
                 query, inquiry.question.blocks, samples, ledger, self._key, shares=shares, bound_to=held.digest
             )
