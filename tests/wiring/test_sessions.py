@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from kedro.framework.session import KedroServiceSession, KedroSession
 
 from fedtext.privacy.history import release_history
 from fedtext.system.errors import FedtextError
-from tests.refusals import faults_in
+from fedtext.wiring.config import active_loader
+from fedtext.wiring.one_run import only_run_here
+from tests.refusals import faults_in, refuses
 from tests.wiring.conftest import ToyProject, here
 
 PAGE = Path(__file__).parents[2] / "docs" / "from_python.md"
@@ -58,3 +61,19 @@ def test_a_mistake_in_a_script_is_one_sentence(
         session.run(**chosen, **of_run)
     assert code in {fault.code for fault in faults_in(raised.value)}
     assert "\n" not in str(raised.value)
+
+
+def test_a_second_run_of_one_process_is_refused_and_the_first_keeps_its_configuration(toy: ToyProject) -> None:
+    def in_a_thread(what: Any) -> None:
+        with ThreadPoolExecutor(1) as thread, refuses("another-run-in-this-process"):
+            thread.submit(what).result()
+
+    toy.run(toy={"draws": 6})
+    first = active_loader()
+    with only_run_here():
+        for kind in (KedroSession, KedroServiceSession):
+            in_a_thread(lambda kind=kind: kind.create().run())
+        in_a_thread(lambda: KedroServiceSession.create().load_context())
+    assert active_loader() is first
+    toy.run(toy={"draws": 6})
+    assert len(release_history(toy.data)) == 1

@@ -32,6 +32,7 @@ from fedtext.system.refusal import RunRefusedError
 from fedtext.system.remote_files import is_address
 from fedtext.wiring.conf_files import CONF_ERRORS, DEFAULTS, config_error, deep_merge, read, resolved, with_defaults
 from fedtext.wiring.entries_of_models import comparisons
+from fedtext.wiring.one_run import check_no_other_run
 from fedtext.wiring.tracking_server import complete_tracking, without_nulls
 
 DEFAULT_DATA_ROOT = "data"
@@ -76,6 +77,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
     active: ClassVar[ProjectConfigLoader | None] = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        check_no_other_run()
         kwargs["merge_strategy"] = {**SOFT, **(kwargs.get("merge_strategy") or {})}
         kwargs["config_patterns"] = {**PATTERNS, **(kwargs.get("config_patterns") or {})}
         self._raw: tuple[Any, ...] | None = None
@@ -109,10 +111,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
         """Return Kedro's value; a mistake in a file becomes a one-sentence error (fedtext.wiring.conf_files)."""
         try:
             return super().__getitem__(key)
-        except (
-            FedtextError,
-            MissingConfigException,
-        ):  # no file of a kind: Kedro reads some kinds that need not be there
+        except (FedtextError, MissingConfigException):  # Kedro reads some kinds that need not be there
             raise
         except CONF_ERRORS as error:
             raise config_error(key, error, self._fs, self._files(key)) from error

@@ -24,6 +24,7 @@ from fedtext.system.interrupts import INTERRUPTED
 from fedtext.system.refusal import RunRefusedError, explanation, parameter_faults, parameters_refusal
 from fedtext.wiring.config import active_data_root, active_parameters
 from fedtext.wiring.hooks.preflight import check_guarded
+from fedtext.wiring.one_run import only_run_here
 from fedtext.wiring.runner import ResumableRunner, RunInterruptedError
 
 OPTIONS = {  # of `kedro run` by what Kedro calls them, and the kind of name that they take
@@ -125,7 +126,8 @@ def explained(run: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any
     def explained_run(*args: Any, **kwargs: Any) -> dict[str, Any]:
         _check_lists(kwargs)
         try:
-            return run(*args, **kwargs)
+            with only_run_here():
+                return run(*args, **kwargs)
         except KeyboardInterrupt:  # before the first node or after the last
             raise RunInterruptedError(INTERRUPTED, code="interrupted") from None
         except Exception as error:
