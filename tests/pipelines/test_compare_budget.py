@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from kedro.pipeline import Pipeline, node
 
 from fedtext.params.compare import Entry
 from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare import budget, children
 from fedtext.pipelines.compare.budget import PlannedReleases, budget_checker, is_planned, release_planner
+from fedtext.pipelines.compare.pipeline import _plans
 from fedtext.privacy.history import History
 from fedtext.privacy.ledger import Ledger, Release, open_ledger
 from fedtext.privacy.spending import Rules, total_epsilon
+from fedtext.privacy.tags import Tag
 from fedtext.system.refusal import RunRefusedError
+from fedtext.wiring.config import ProjectConfigLoader
 from tests.parameters import conf_base
 from tests.pipelines.test_compare import RANK_7, planned
 from tests.privacy.histories import release, spent
@@ -121,3 +126,19 @@ def test_an_entry_is_asked_once_for_all_seeds_in_a_data_root_of_its_own(
     assert not child.data_root.exists(), "it starts from the files of another entry, later"
     assert (first.seed, first.releases) == (1, (VOTES,)), "the mean was released by the entry that it starts from"
     assert (second.seed, second.releases) == (2, (MEAN, VOTES))
+
+
+def test_on_public_text_the_settings_of_each_entry_are_checked_before_any_run(
+    tmp_path: Path, started: list[tuple[children.ChildRun, tuple[str, ...]]]
+) -> None:
+    job = Pipeline([node(privacy, None, "key", name="create_key", tags=Tag.KEEP), node(privacy, None, "text")])
+    runs = [planned(tmp_path, name, entry) for name, entry in {"popri": None, "rank_7": RANK_7}.items()]
+    here = cast("ProjectConfigLoader", SimpleNamespace(data_root=tmp_path))
+    checks = _plans(runs, {"popri": job}, lambda _: [], here, public=True)
+    assert [check.func(True) for check in checks[:2]] == [[], []]
+    assert [(run.name, options) for run, options in started] == [
+        ("popri", ("--nodes", "create_key")),
+        ("rank_7", ("--nodes", "create_key")),
+    ]
+    assert checks[2].inputs[1:] == [check.outputs[0] for check in checks[:2]]
+    assert checks[2].func(privacy(), [], []), "of public text nothing is refused"

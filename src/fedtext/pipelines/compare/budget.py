@@ -1,7 +1,8 @@
-"""A check, before the first run of a comparison, that the data set's budget covers the releases of all its runs.
+"""Checks, before the first run of a comparison: each entry's settings, and the budget for the releases of all runs.
 
 A run settles its releases before it reads anything private (the nodes tagged `budget`). Each entry is planned in a
 process of its own; the seeds change no privacy cost. The sum of the releases not yet made is compared with the budget.
+Of entries that spend none of it, as on a public corpus, the settings alone are checked.
 
 The sum is never too large. It may be too small: two entries of one seed whose releases have one name and one noise are
 taken to release the same bytes, and entries of other clients or records (`TELL_UNITS`) are left out. Every run checks
@@ -56,11 +57,7 @@ def release_planner(
     """
 
     def plan_releases(checked: bool) -> list[PlannedReleases]:
-        # In a data root of its own: the run's, once it is there, no longer starts from another entry's files.
-        place = child.data_root.parent / f"plan_{child.name}"
-        params = RunParameters(merged(child.params.values, {"data_root": str(place)}))
-        asked = replace(child, params=params, data_root=place)
-        start(asked, "--to-nodes", ",".join(ledgers), quiet=True)
+        place = _asked(child, "--to-nodes", ",".join(ledgers))
         opened = [Ledger.model_validate_json((place / path).read_text(encoding="utf-8")) for path in ledgers.values()]
         return [
             PlannedReleases(seed, ledger, tuple(not_yet_made(_released(own), ledger, rules)), rules)
@@ -69,6 +66,21 @@ def release_planner(
         ]
 
     return plan_releases
+
+
+def settings_checker(child: ChildRun, node: str) -> Callable[[bool], list[PlannedReleases]]:
+    """Create the node that checks an entry's settings as its run does before anything, and plans no release.
+
+    Args:
+        child: The entry's run of one of the seeds.
+        node: A node of the run that takes no time and reads nothing private, which is all that is run.
+    """
+
+    def check_settings(checked: bool) -> list[PlannedReleases]:
+        _asked(child, "--nodes", node)
+        return []
+
+    return check_settings
 
 
 def budget_checker(data_root: Path) -> Callable[..., bool]:
@@ -95,6 +107,17 @@ def budget_checker(data_root: Path) -> Callable[..., bool]:
         return True
 
     return check_budget
+
+
+def _asked(child: ChildRun, *options: str) -> Path:
+    """Run a part of an entry's run in a data root of its own, and return that.
+
+    The run's, once it is there, would no longer start from another entry's files.
+    """
+    place = child.data_root.parent / f"plan_{child.name}"
+    params = RunParameters(merged(child.params.values, {"data_root": str(place)}))
+    start(replace(child, params=params, data_root=place), *options, quiet=True)
+    return place
 
 
 def _released(roots: Collection[Path]) -> Sequence[Spent]:

@@ -55,9 +55,7 @@ def create_pipeline(settings: Settings, jobs: Mapping[str, Pipeline]) -> Pipelin
     placed = _places(loader)
     left = _left({entry.algorithm for entry in compare.chosen.values()}, placed)
     children = [child for seed in compare.seeds for child in _children(compare, seed, left, loader)]
-    plans = (
-        [] if settings.corpus_is_public else _plans(children, jobs, placed, loader)
-    )  # of public text nothing is refused
+    plans = _plans(children, jobs, placed, loader, public=settings.corpus_is_public)
     results = [_dataset(child, "result") for child in children]
     seconds = [_dataset(child, "seconds") for child in children]
     drawn = [f"comparison_{name}_figure" for name in FIGURES]
@@ -68,7 +66,7 @@ def create_pipeline(settings: Settings, jobs: Mapping[str, Pipeline]) -> Pipelin
         [
             check,
             *plans,
-            *_runs(children, ready=AFFORDABLE if plans else CHECKED),
+            *_runs(children, ready=AFFORDABLE),
             COMPARE.node(
                 nodes.tabulate,
                 ["params:claims", "params:privacy", *results],
@@ -138,25 +136,29 @@ def _left(algorithms: Collection[str], placed: Placing) -> dict[str, ResultPaths
 
 
 def _plans(
-    children: list[ChildRun], jobs: Mapping[str, Pipeline], placed: Placing, loader: ProjectConfigLoader
+    children: list[ChildRun],
+    jobs: Mapping[str, Pipeline],
+    placed: Placing,
+    loader: ProjectConfigLoader,
+    *,
+    public: bool,
 ) -> list[Node]:
-    """Create a node an entry that plans its runs' releases, and one that checks their total against the budget."""
-    first = [child for child in children if child.seed == children[0].seed and budget.is_planned(child.entry)]
-    if not first:
-        return []
+    """Create a node an entry that checks its settings, and plans the releases of its runs unless the text is public.
+
+    One more checks their total against the budget. Of public text nothing is refused.
+    """
+
+    def planner(child: ChildRun) -> Callable[[bool], list[budget.PlannedReleases]]:
+        job = jobs[child.entry.algorithm]
+        if public or not budget.is_planned(child.entry):
+            return budget.settings_checker(child, next(node.name for node in job.nodes if Tag.KEEP in node.tags))
+        roots = {one.seed: one.roots for one in children if one.name == child.name}
+        return budget.release_planner(child, _ledgers(job, placed), roots, unit_rules(job, loader))
+
     planned = [
-        COMPARE.node(
-            budget.release_planner(
-                child,
-                _ledgers(jobs[child.entry.algorithm], placed),
-                {one.seed: one.roots for one in children if one.name == child.name},
-                unit_rules(jobs[child.entry.algorithm], loader),
-            ),
-            CHECKED,
-            COMPARE(f"{child.name}.plan"),
-            name=f"plan_{child.name}",
-        )
-        for child in first
+        COMPARE.node(planner(child), CHECKED, COMPARE(f"{child.name}.plan"), name=f"plan_{child.name}")
+        for child in children
+        if child.seed == children[0].seed
     ]
     afford = budget.budget_checker(loader.data_root)
     given = ["params:privacy", *(node.outputs[0] for node in planned)]
