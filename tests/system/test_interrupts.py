@@ -23,7 +23,16 @@ def test_an_interrupt_while_imports_run_is_one_line() -> None:
     assert line.startswith("Error: interrupted")
 
 
-@pytest.mark.parametrize("error", ["ValueError('x')", "RuntimeError('y')"])
+def test_an_interrupt_in_pydantic_s_own_code_or_in_a_clean_up_is_one_line() -> None:
+    for code in (
+        "raise ValueError('Error building \"literal\" validator:\\n  KeyboardInterrupt: ')",
+        "exec('try:\\n  raise KeyboardInterrupt\\nfinally:\\n  raise OSError(1)')",
+    ):
+        (line,) = printed(code).splitlines()
+        assert line.startswith("Error: interrupted")
+
+
+@pytest.mark.parametrize("error", ["ValueError('x')", "RuntimeError('y')", "KeyError('KeyboardInterrupt in it')"])
 def test_other_errors_keep_their_traceback(error: str) -> None:
     assert "Traceback" in printed(f"raise {error}")
 
