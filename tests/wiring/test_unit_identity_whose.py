@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import yaml
 from kedro.framework.project import settings
 
 from fedtext.privacy.history import FILE, FOLDER, History, release_history
@@ -126,6 +127,21 @@ def test_a_data_root_that_was_deleted_has_spent_what_it_had(toy: ToyProject, tmp
     run(toy, file)
     shutil.rmtree(toy.data)
     assert "'toy.mean' was released before" in refused(toy, file), "under a key that is gone"
+    assert "1 is spent" in refused(toy, file, "other")
+
+
+def test_records_that_a_catalog_keeps_in_memory_are_on_record_as_saved_ones_are(
+    toy: ToyProject, tmp_path: Path
+) -> None:
+    catalog = toy.path / "conf" / "base" / "catalog.yml"
+    own = yaml.safe_load(catalog.read_text())
+    own["private_records"] |= {"type": "MemoryDataset"}
+    del own["private_records"]["filepath"]
+    catalog.write_text(yaml.safe_dump(own))
+    file = table(tmp_path / "mine.txt", TEXTS)
+    run(toy, file)
+    run(toy, file)
+    assert len(release_history(toy.data)) == 1
     assert "1 is spent" in refused(toy, file, "other")
 
 

@@ -48,9 +48,12 @@ class RunBudget:
         self._told = set[str]()  # nodes whose text's people were recorded
 
     def record_people(self, node: Node) -> None:
-        """Record in the history whose text the node has read, before any release of it."""
+        """Record in the history whose text the node has read, before any release of it.
+
+        Records that a catalog keeps in memory are not there until the node runs, and what reads them makes it run.
+        """
         names = [] if self.account.public else [name for name in node.outputs if name.rpartition(".")[2] == RECORDS]
-        for name in names:
+        for name in filter(self._catalog.exists, names):
             self.account.history.register_units(*units_known_by(self._catalog.load(name), active_parameters()))
             self._told.add(node.name)
 
