@@ -7,10 +7,11 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from fedtext.algorithms.flexible.plan import planned_ledger
 from fedtext.params.flexible import Flexible
-from fedtext.params.privacy import Privacy
+from fedtext.params.privacy import LARGEST_EPSILON, SMALLEST_EPSILON, Privacy
 from fedtext.privacy.accounting import SampledGaussian, accounted_shift, composed_epsilon
 from fedtext.privacy.accounting import epsilon as epsilon_of
 from fedtext.privacy.calibration import keeps, noise_multiplier
@@ -66,6 +67,16 @@ def test_what_cannot_be_priced_is_refused_by_name_and_value(changed, code) -> No
     with refuses(code) as caught:
         noise_multiplier(**{"epsilon": 1.0, "delta": 3e-6, "rounds": 20, **changed})
     assert caught.value.parameter in changed
+
+
+def test_every_epsilon_that_may_be_declared_has_its_noise_and_others_are_refused() -> None:
+    for extreme in (SMALLEST_EPSILON, LARGEST_EPSILON):
+        declared = conf_base(Privacy, epsilon=extreme, total_epsilon=None)
+        found = noise_multiplier(epsilon=declared.epsilon, delta=3e-6, rounds=20)
+        assert 0 < found < math.inf
+    for beyond in (1e20, 1e308, math.inf, math.nan, SMALLEST_EPSILON / 2):
+        with pytest.raises(ValidationError):
+            conf_base(Privacy, epsilon=beyond, total_epsilon=None)
 
 
 def test_the_classical_formula_is_not_used() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Literal, Self
 
@@ -17,7 +16,7 @@ Adjacency = Literal["zero_out", "add_remove", "replace_one"]
 Sampling = Literal["full", "poisson", "fixed_size"]
 
 
-SMALLEST_EPSILON = 1e-4
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-4, 1e12  # beyond, the noise is too small to be solved for in floats
 
 
 class EnrolmentList(Parameters):
@@ -76,10 +75,10 @@ class Privacy(Parameters):
     @field_validator("epsilon")
     @classmethod
     def _epsilon_is_of_use(cls, epsilon: float) -> float:
-        if not SMALLEST_EPSILON <= epsilon < math.inf:
+        if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
             raise InputError(
-                f"privacy.epsilon is {epsilon:g}: give a number from {SMALLEST_EPSILON:g} up, as 1 or 8; below, noise "
-                "drowns everything, and infinity protects nobody",
+                f"privacy.epsilon is {epsilon:g}: give a number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}, as 1 "
+                "or 8; below, noise drowns everything, and above there is none",
                 code="epsilon-out-of-range",
                 parameter="privacy.epsilon",
                 value=epsilon,
