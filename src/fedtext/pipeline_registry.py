@@ -92,9 +92,9 @@ def register_pipelines() -> dict[str, Pipeline]:
         return _of_silos(settings)
     by_source: dict[str, Pipeline] = {**private, **dict.fromkeys(PUBLISHED_NAMES, published)}
     source = settings.group("corpus")["source"]
-    if source not in by_source:
+    if not isinstance(source, str) or source not in by_source:
         raise InputError(
-            f"corpus.source is {source!r}: {did_you_mean(source, by_source)}",
+            f"corpus.source is {source!r}: {did_you_mean(str(source), by_source)}",
             code="unknown-source",
             parameter="corpus.source",
             value=source,

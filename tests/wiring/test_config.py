@@ -71,10 +71,10 @@ def test_the_data_root_is_absolute_and_follows_params(toy: ToyProject, tmp_path:
     assert filepath == str(tmp_path / "far/01_raw/private_records.parquet")
 
 
-def test_a_given_data_root_is_not_empty(toy: ToyProject) -> None:
-    for empty in (None, ""):  # `--params data_root=$UNSET`
+def test_a_given_data_root_is_not_empty_and_one(toy: ToyProject) -> None:
+    for wrong in (None, "", {"a": "b"}, ["a", "b"]):  # `--params data_root=$UNSET`
         with refuses("data-root-empty"):
-            toy.run(data_root=empty)
+            toy.run(data_root=wrong)
     assert not toy.data.exists()
 
 

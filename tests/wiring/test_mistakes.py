@@ -117,6 +117,7 @@ COMMANDS = [  # options of `kedro run`
     ("--params generation.prompt=lists", "generation.prompt is 'lists'", "did you mean 'list'?"),
     ("--params compare.algorithms=popry", "compare.algorithms names popry", "did you mean 'popri'"),
     ("--params corpus.source=tabel", "corpus.source is 'tabel'", "did you mean 'table'?"),
+    ("--params corpus.source=[table]", "corpus.source is ['table']", "did you mean 'table'?"),
     ("--params corpus.source=table", "corpus.path is not set", "corpus.path=FILE"),
     ("--params corpus.source=squad,corpus.path=conf", "conf is of another form (a directory)", "give that, or a table"),
     ("--params corpus.source=imdb,corpus.path=/nowhere", "corpus.path /nowhere is not there", "check the path"),

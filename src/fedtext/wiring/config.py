@@ -307,13 +307,13 @@ class ProjectConfigLoader(OmegaConfigLoader):
         """Absolute path below which the run reads and writes everything.
 
         Raises:
-            RunRefusedError: it was given, and is empty, or an address.
+            RunRefusedError: it was given, and is empty, a group or a list, or an address.
         """
         given = self.runtime_params or {}
         chosen = given["data_root"] if "data_root" in given else self["globals"].get("data_root", DEFAULT_DATA_ROOT)
-        if not chosen:
+        if not chosen or isinstance(chosen, Mapping | list):
             raise RunRefusedError(
-                "data_root is empty, perhaps an unset variable: name a directory, or leave it out",
+                f"data_root is {chosen or 'empty, perhaps an unset variable'}: name a directory, or leave it out",
                 code="data-root-empty",
                 parameter="data_root",
             )
