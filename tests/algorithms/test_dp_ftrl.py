@@ -48,7 +48,7 @@ def ftrl(**changes: Any) -> DpFtrl:
 
 def declared(**changes: Any) -> Privacy:
     """A curator's, for next to no noise cannot be cut into shares."""
-    settings = {"epsilon": 1e16, "delta": 1e-6, "noise_multiplier": QUIET, "noise_seed": 0, "aggregation": "trusted"}
+    settings = {"epsilon": 1e15, "delta": 1e-6, "noise_multiplier": QUIET, "noise_seed": 0, "aggregation": "trusted"}
     return conf_base(Privacy, {**settings, **changes})
 
 

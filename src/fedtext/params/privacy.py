@@ -16,7 +16,7 @@ Adjacency = Literal["zero_out", "add_remove", "replace_one"]
 Sampling = Literal["full", "poisson", "fixed_size"]
 
 
-SMALLEST_EPSILON, LARGEST_EPSILON = 1e-4, 1e12  # beyond, the noise is too small to be solved for in floats
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-4, 1e15  # beyond, the noise is too small to be solved for in floats
 
 
 class EnrolmentList(Parameters):
