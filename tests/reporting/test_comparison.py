@@ -327,6 +327,8 @@ def test_the_comparison_is_json_and_the_page_is_whole() -> None:
     [
         ({"seeds": "1 1"}, "compared-twice"),
         ({"entries": {"a-b": {"algorithm": "popri", "params": {}}}}, "unusable-entry-name"),
+        ({"entries": {"a": {"algorithm": "popri", "params": {"popri": {"seed": 5}}}}}, "entry-with-seed"),
+        ({"entries": {"a": {"algorithm": "pe", "params": {"privacy": {"noise_seed": 0}}}}}, "entry-with-seed"),
     ],
 )
 def test_a_comparison_that_means_nothing_is_refused(changed: dict[str, Any], code: str) -> None:

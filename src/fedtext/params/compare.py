@@ -11,6 +11,10 @@ from fedtext.params import Parameters, Seed, words
 from fedtext.params.conditions import BESIDE, CONDITIONS
 from fedtext.system.errors import InputError, did_you_mean
 
+# The same split and public text throughout: the seeds show what the algorithms vary, and results pair.
+FIXED_SEEDS = ("partition", "described")
+SEEDS = ("seed", "noise_seed")
+
 
 class Entry(Parameters):
     """One line of the comparison: an algorithm, and the parameters in which it differs from the run's."""
@@ -108,6 +112,22 @@ class Compare(Parameters):
                     code="unusable-entry-name",
                     parameter="compare.entries",
                     value=name,
+                )
+        return value
+
+    @field_validator("entries")
+    @classmethod
+    def _no_seed_of_their_own(cls, value: dict[str, Entry]) -> dict[str, Entry]:
+        for name, entry in value.items():
+            groups = {group: values for group, values in entry.params.items() if group not in FIXED_SEEDS}
+            own = [f"{group}.{one}" for group, values in groups.items() for one in SEEDS if values.get(one) is not None]
+            if own:
+                raise InputError(
+                    f"entry {name!r} sets {own[0]}: all its runs would draw the same, and its interval be too narrow; "
+                    "leave it out, and name seeds in compare.seeds",
+                    code="entry-with-seed",
+                    parameter="compare.entries",
+                    value=own[0],
                 )
         return value
 

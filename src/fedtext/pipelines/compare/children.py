@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedtext.params.compare import Entry
+from fedtext.params.compare import FIXED_SEEDS, Entry
 from fedtext.privacy.history import HISTORY_ROOT, release_history
 from fedtext.privacy.report import reported_releases
 from fedtext.resuming.records import Store
@@ -45,8 +45,6 @@ def end_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-# The same split and public text throughout: the seeds show what the algorithms vary, and results pair.
-FIXED_SEEDS = ("partition", "described")
 ALONE = {"name": "in_process", "workers": None, "address": None}  # the engine of a run that an engine may have started
 UNREAD = {"texts": 0}  # a comparison measures, and its runs write no texts for people to read
 NOT_LINKED = (
