@@ -25,6 +25,7 @@ from fedtext.federation.query import Query
 from fedtext.federation.question import Asked, Question, kind_of
 from fedtext.federation.secure_sum import release_grid_sum
 from fedtext.models.generator import TrainableGenerator
+from fedtext.privacy.budget_guard import NoBudgetGuard, guarding
 from fedtext.privacy.ledger import BudgetExceeded, Ledger
 from fedtext.privacy.noise import new_noise_key
 from fedtext.system.errors import InputError
@@ -69,7 +70,8 @@ def taking_as_long_as_rehearsed(
 
     def released() -> Widths:
         made_up = _made_up(question, embedding_dim, min(ledger.population, MOST), ledger.population, holder)
-        release_grid_sum(query, question.blocks, made_up, ledger, new_noise_key(), shares=shares)
+        with guarding(NoBudgetGuard()):  # nobody's text is released
+            release_grid_sum(query, question.blocks, made_up, ledger, new_noise_key(), shares=shares)
         return set()
 
     began = time.monotonic()
