@@ -295,6 +295,15 @@ def test_a_client_with_a_broken_row_is_as_silent_as_one_without_a_row(aggregatio
     assert summed(rows, opened).tobytes() == silent.tobytes()
 
 
+def test_units_of_which_only_the_number_is_known_cost_nothing() -> None:
+    """A slip of 10^12, or every phone of a country: no code is made for those who send zeros."""
+    rows = unit_rows(3, 4)
+    held, cut = PrivateSamples.of_one_class(rows, np.arange(3)), [Block(np.arange(3), rows)]
+    few, many = (ledger(population, aggregation="trusted") for population in (3, 10**12))
+    one, other = (release_noisy_sum(query(4), lambda _: cut, held, opened, KEY).sum for opened in (few, many))
+    assert one.tobytes() == other.tobytes()
+
+
 def test_blocks_of_another_width_and_too_many_clients_are_refused() -> None:
     for codes, width in ((np.arange(2), 5), (np.arange(3), 4)):
         blocks = [Block(codes, np.zeros((2, width)))]

@@ -265,13 +265,19 @@ def sampled_units(samples: PrivateSamples, ledger: Ledger, key: NoiseKey, query:
     code determine it, anew for every release: another name, round, declaration, noise, clip norm, set of parties or
     population, or another `query.draw` (the settings and public inputs of the query), gives an independent sample.
 
+    Where all take part, units of which only the number is known are left out, unless each adds noise of its own: they
+    send zeros, however many are declared.
+
     Raises:
         ValueError: `enrolled_units` raises it.
     """
     declared = ledger.declaration
+    sampling = declared.sampling if query.batch is None else "poisson"
+    if sampling == "full" and declared.aggregation != "local":
+        return _known_units(samples, ledger)
     return participants(
         enrolled_units(samples, ledger),
-        sampling=declared.sampling if query.batch is None else "poisson",
+        sampling=sampling,
         clients_per_round=declared.clients_per_round if query.batch is None else query.batch,
         population=ledger.population,
         key=key,
@@ -301,6 +307,11 @@ def enrolled_units(samples: PrivateSamples, ledger: Ledger) -> Int64[np.ndarray,
     Raises:
         ValueError: samples of units that are not enrolled, or more units than were declared.
     """
+    known = _known_units(samples, ledger)
+    return np.union1d(known, codes_without_text(ledger.population - len(known)))
+
+
+def _known_units(samples: PrivateSamples, ledger: Ledger) -> Int64[np.ndarray, " unit"]:
     known = np.unique(samples.enrolled.astype(np.int64))
     if not np.isin(samples.unit, known).all():
         raise InputError(
@@ -316,7 +327,7 @@ def enrolled_units(samples: PrivateSamples, ledger: Ledger) -> Int64[np.ndarray,
             parameter="privacy.population",
             value=most,
         )
-    return np.union1d(known, codes_without_text(ledger.population - len(known)))
+    return known
 
 
 def _code(label: str | None) -> int:
