@@ -152,7 +152,7 @@ COMMANDS = [  # options of `kedro run`
     ("--params popri.seed=1.5", "popri.seed is 1.5", "integer"),
     ("--params popri.sampler.temperature=1e-39", "popri.sampler.temperature is 1e-39", "greater than or equal to"),
     ("--params partition.alpha=.inf", "partition.alpha is inf", "finite number"),
-    ("--params privacy.epsilon=.inf", "privacy.epsilon is inf", "infinity protects nobody"),
+    ("--params privacy.epsilon=.inf", "privacy.epsilon is inf", "above nobody is protected"),
     ("--params corpus.description=mails,privacy.epsilon", "privacy.epsilon has no value", "write privacy.epsilon="),
     ("--params popri.seed=3,privacy.delta,popri.rounds=1", "privacy.delta has no value", "write privacy.delta="),
 ]
@@ -280,7 +280,7 @@ VALUES = [
     # the budget
     ("privacy.epsilon=0", "privacy.epsilon is 0", "greater than 0"),
     ("privacy.epsilon=-1", "privacy.epsilon is -1", "greater than 0"),
-    ("privacy.epsilon=1e-9", "privacy.epsilon is 1e-09", "give a number from 0.0001 up"),
+    ("privacy.epsilon=1e-9", "privacy.epsilon is 1e-09", "give a number from 0.0001 to 1e+15"),
     ("privacy.epsilon=inf", "privacy.epsilon is inf", "give a number"),
     ("privacy.epsilon=.inf", "privacy.epsilon is inf", "give a number"),
     ("privacy.epsilon=nan", "privacy.epsilon is 'nan'", "greater than 0"),

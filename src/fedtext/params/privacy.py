@@ -16,7 +16,7 @@ Adjacency = Literal["zero_out", "add_remove", "replace_one"]
 Sampling = Literal["full", "poisson", "fixed_size"]
 
 
-SMALLEST_EPSILON, LARGEST_EPSILON = 1e-4, 1e15  # beyond, the noise is too small to be solved for in floats
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-4, 1e15  # beyond, its noise is lost in rounding
 
 
 class EnrolmentList(Parameters):
@@ -78,7 +78,7 @@ class Privacy(Parameters):
         if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
             raise InputError(
                 f"privacy.epsilon is {epsilon:g}: give a number from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}, as 1 "
-                "or 8; below, noise drowns everything, and above there is none",
+                "or 8; below, noise drowns everything, and above nobody is protected",
                 code="epsilon-out-of-range",
                 parameter="privacy.epsilon",
                 value=epsilon,
