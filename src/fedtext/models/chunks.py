@@ -7,6 +7,7 @@ tokens than were counted.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
@@ -14,6 +15,8 @@ from typing import NamedTuple
 
 Span = tuple[int, int]  # the characters of a token: the first, and the one behind the last
 BYTES = 4  # of a character, at most; each may be a token
+# Control characters, and planes that nobody has filled. SmolLM2 has no token for the bytes of some.
+WITHOUT_TOKEN = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\U00040000-\U0010ffff]")
 
 
 class Chunk(NamedTuple):
@@ -22,6 +25,14 @@ class Chunk(NamedTuple):
     start: int
     end: int
     n_tokens: int
+
+
+def spaced(text: str) -> str:
+    """Return a text with a space for each character that a tokenizer may have no token for.
+
+    The offsets of all later tokens would otherwise be too small, and the text's end be lost.
+    """
+    return WITHOUT_TOKEN.sub(" ", text)
 
 
 def chunks_by_tokens(total: int, span_of: Callable[[int], Span], length: int, min_tokens: int) -> list[Chunk]:
