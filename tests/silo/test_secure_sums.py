@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from fedtext.privacy.history import release_history
 from fedtext.privacy.ledger import Ledger
 from fedtext.silo.audit_log import entries
 from fedtext.silo.handler import MessageHandler, ledger_of, own_key
-from fedtext.silo.secure_answers import CHANGED
+from fedtext.silo.secure_answers import ANSWERED, CHANGED, SecureAnswers
 from fedtext.voting.class_means import ClassMeans
 from tests.parameters import conf_base
 from tests.refusals import refuses
@@ -193,6 +194,53 @@ def test_another_sum_of_the_same_text_under_the_same_masks_never_leaves_either(
     refused = asked(one, message)
     assert isinstance(refused, Refusal)
     assert refused.code == CHANGED
+
+
+@pytest.mark.parametrize("back", ["as it was before", "without what it answered", "a copy in another place"])
+def test_a_folder_from_a_backup_gives_no_other_text_under_the_same_masks(place: Path, back: str) -> None:
+    """The difference of both answers would carry this silo's own share of the noise alone."""
+    one = handler("north", place)
+    one.local_data()
+    shutil.copytree(one.folder, place / "backup")
+    assert isinstance(asked(one), Masked)
+    if back == "as it was before":
+        shutil.rmtree(one.folder)
+        shutil.copytree(place / "backup", one.folder)
+    elif back == "without what it answered":
+        shutil.rmtree(one.folder / ANSWERED)
+    without_a_record("north").to_csv(place / "north.csv", index=False)
+    folder = "backup" if back == "a copy in another place" else "north-own"
+    again = MessageHandler(silo("north", secure_sums={"peers": peers_of("north", place)}, folder=folder), place)
+    refused = asked(again)
+    assert isinstance(refused, Refusal)
+    assert refused.code == CHANGED
+    assert isinstance(asked(again, inquiry(session=1).packed()), Masked)
+
+
+def test_a_question_that_was_not_paid_may_be_answered_from_other_text(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, message = handler("north", place), inquiry().packed()
+    with monkeypatch.context() as cut:
+        cut.setattr("fedtext.silo.handler.release_grid_sum", lambda *_, **__: 1 / 0)
+        assert isinstance(asked(one, message), Refusal)
+    without_a_record("north").to_csv(place / "north.csv", index=False)
+    assert isinstance(asked(one, message), Masked)
+
+
+@pytest.mark.parametrize("then", ["the same text", "other text"])
+def test_after_a_kill_between_charge_and_answer_the_same_text_alone_is_answered(
+    place: Path, then: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, message = handler("north", place), inquiry().packed()
+    with monkeypatch.context() as cut:
+        cut.setattr(SecureAnswers, "remember", lambda *_: 1 / 0)
+        assert isinstance(asked(one, message), Refusal)
+    assert len(release_history(one.folder)) == 1
+    if then == "other text":
+        without_a_record("north").to_csv(place / "north.csv", index=False)
+    assert isinstance(asked(handler("north", place), message), Masked if then == "the same text" else Refusal)
+    assert len(release_history(one.folder)) == 1
 
 
 @pytest.mark.parametrize(

@@ -172,23 +172,25 @@ class MessageHandler:
     def _answered(self, query: Query, inquiry: Inquiry, ledger: Ledger, asked: str) -> _Replied:
         known, secure = len(self.budget.history.entries()), inquiry.secure
         assert isinstance(inquiry.question, Question)
-        held = self.local_data()
+        held, node = self.local_data(), kind_of(type(inquiry.question))
         validate_answerable(inquiry.question, query.dim, held.embeddings.shape[1])
         samples = held.asked(inquiry.question)
         shares = None if secure is None else len(set(inquiry.query.parties or ()))
         if secure is not None:
-            self._secure.validate_held(asked, held.digest)
+            node = f"{node} {self._secure.name(asked)}"
+            charged = any(one.node == node for one in self.budget.history.entries())
+            self._secure.begin(asked, held.digest, charged=charged)
         rehearsed = taking_as_long_as_rehearsed(
             inquiry.question, query, ledger, held.embeddings.shape[1], held.holder, shares
         )
-        with rehearsed, guarding(self.budget.guard_of(kind_of(type(inquiry.question)), releases=True)):
+        with rehearsed, guarding(self.budget.guard_of(node, releases=True)):
             found = release_grid_sum(
                 query, inquiry.question.blocks, samples, ledger, self._key, shares=shares, bound_to=held.digest
             )
         outcome: Outcome = "repeated" if len(self.budget.history.entries()) == known else "answered"
         if secure is None:
             return _Replied(Answer(self.silo.name, found.sum), outcome)
-        self._secure.remember(asked, held.digest, found)
+        self._secure.remember(asked, found)
         return _Replied(self._secure.masked(found, inquiry, secure, asked), outcome)
 
     def _overdrawn(self, query: Query, priced: float) -> str:

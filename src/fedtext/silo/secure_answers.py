@@ -1,7 +1,8 @@
 """A silo's answers to secure sums: masked, and one vector only for each message that asked.
 
 Two vectors under one mask would tell their difference. So a silo keeps, for each message that it answered, keyed
-digests of what it answered from and with, and never answers the same message otherwise.
+digests of what it answered from and with, and never answers the same message otherwise. Its ledger names each message,
+too: a folder that was put back from a backup has forgotten answers, and the ledger that the registry restores has not.
 """
 
 from __future__ import annotations
@@ -39,32 +40,48 @@ class SecureAnswers:
         """Raise ValueError if the silo takes no part in the sum; it tells public values alone."""
         self.silo.terms.validate_sum(self.silo.name, inquiry.query.parties or (), secure.honest_fraction)
 
-    def validate_held(self, asked: str, held: str) -> None:
-        """Raise ValueError if the message of digest `asked` was answered from text of another digest, yet unpaid."""
-        known, _ = self._known(asked)
-        if known not in ("", self._digest(asked, held)):
-            raise self._changed()
+    def name(self, asked: str) -> str:
+        """Return the name of the message of digest `asked` in the silo's ledger; without the key it tells nothing."""
+        return keyed_bytes(self.key, 8, ("charged", asked)).hex()
 
-    def remember(self, asked: str, held: str, found: GridSum) -> None:
-        """Keep what the message of digest `asked` is answered from, the text of digest `held`, and with.
+    def begin(self, asked: str, held: str, *, charged: bool) -> None:
+        """Keep from which text the message of digest `asked` is to be answered, before it is charged.
+
+        Args:
+            asked: The message.
+            held: Digest of the text.
+            charged: Whether the ledger has a release for the message; it may know one that this folder has lost.
+
+        Raises:
+            ValueError: it was answered before, and not, as far as is known, from this text.
+        """
+        told, (known, sum_) = self._digest(asked, held), self._known(asked)
+        if (charged or sum_) and known != told:
+            raise self._changed()
+        self._keep(asked, told, sum_)
+
+    def remember(self, asked: str, found: GridSum) -> None:
+        """Keep with what the message of digest `asked` is answered.
 
         Raises:
             ValueError: it was answered with another sum, by whatever change: two under one mask never leave.
         """
-        told = self._digest(asked, held), self._digest(asked, digest(found.sum))
-        if self._known(asked) not in (("", ""), told):
+        told, (held, known) = self._digest(asked, digest(found.sum)), self._known(asked)
+        if known not in ("", told):
             raise self._changed()
-        file = self._file(asked)
-        make_own_folder(file.parent)
-        if not file.exists():
-            with own_file(file) as temporary:
-                temporary.write_text(" ".join(told), "utf-8")
+        self._keep(asked, held, told)
 
     def _known(self, asked: str) -> tuple[str, str]:
-        """Return the digests of the text and of the sum of an earlier answer; empty if there was none."""
+        """Return the digests of the text and of the sum of an earlier answer; empty where there was none."""
         file = self._file(asked)
-        held, sum_ = file.read_text("utf-8").split() if file.exists() else ("", "")
+        held, sum_ = [*(file.read_text("utf-8").split() if file.exists() else []), "", ""][:2]
         return held, sum_
+
+    def _keep(self, asked: str, *told: str) -> None:
+        file = self._file(asked)
+        make_own_folder(file.parent)
+        with own_file(file) as temporary:
+            temporary.write_text(" ".join(told), "utf-8")
 
     def _file(self, asked: str) -> Path:
         return self.folder / ANSWERED / asked
@@ -74,8 +91,8 @@ class SecureAnswers:
 
     def _changed(self) -> InputError:
         return InputError(
-            f"the text of silo {self.silo.name} has changed since it answered this secure sum: raise "
-            "federation.session by one to ask all silos anew, for which each of them pays",
+            f"the text of silo {self.silo.name} has changed since it answered this secure sum, or its folder was put "
+            "back from before: raise federation.session by one to ask all silos anew, for which each of them pays",
             code="silo-changed",
             parameter="federation.session",
         )
