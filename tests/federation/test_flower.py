@@ -86,3 +86,32 @@ def test_an_app_that_fails_or_never_ends_is_told(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(flower, "WAIT", 0.5)
     with refuses("superlink-silent", parameter="federation.superlink"):
         transport(tmp_path, f"print('{TAKEN}')", patience=0.1).ask(b"who", 1)
+
+
+def test_what_the_app_of_a_killed_run_still_writes_is_no_reply_to_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was killed while a silo was missing: that no other replied is not the end of the same question again."""
+    late = f"""
+first = Path(__file__).parent / "first"
+if not first.exists():
+    first.write_text(str(place)); sys.exit(1)
+place = Path(first.read_text())
+place.mkdir(parents=True, exist_ok=True)
+(place / "end.json").write_text('{{"replies": 0}}')
+print('{TAKEN}')
+"""
+    with refuses("superlink-takes-no-run"):
+        transport(tmp_path, late).ask(b"who", 2)
+    monkeypatch.setattr(flower, "WAIT", 0.5)
+    with refuses("superlink-silent"):
+        transport(tmp_path, late, patience=0.1).ask(b"who", 2)
+    assert transport(tmp_path, ECHO).ask(b"who", 2) == [b"who\x00", b"who\x01"]
+    assert not list((tmp_path / "own" / "asked").iterdir())
+
+
+def test_a_command_that_hangs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flower, "BEGIN", 0.2)
+    with refuses("superlink-takes-no-run") as raised:
+        transport(tmp_path, "import time; time.sleep(20)").ask(b"who", 1)
+    assert "(no reply within 0 s)" in str(raised.value)

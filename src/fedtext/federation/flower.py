@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets
 import shutil
 import subprocess
 import time
@@ -57,15 +58,21 @@ class FlowerTransport:
             RuntimeError: the SuperLink cannot be reached, or its app fails.
             OSError: Flower's command line is not there.
         """
-        place = self.folder / "asked" / hashlib.sha256(message).hexdigest()[:16]
-        shutil.rmtree(place, ignore_errors=True)  # of a run that was killed
-        make_own_folder(place)
+        place = self._new_place(hashlib.sha256(message).hexdigest()[:16])
         (place / "message").write_bytes(message)
         self._start(place, wanted)
         said = self._end_of(place)
         replies = [(place / f"reply-{number}").read_bytes() for number in range(said["replies"])]
         shutil.rmtree(place)
         return replies
+
+    def _new_place(self, asked: str) -> Path:
+        """Return a folder of one's own for a message: the app of a run that was killed may yet write to its own."""
+        for old in (self.folder / "asked").glob(f"{asked}*"):
+            shutil.rmtree(old, ignore_errors=True)
+        place = self.folder / "asked" / f"{asked}-{secrets.token_hex(4)}"
+        make_own_folder(place)
+        return place
 
     def _start(self, place: Path, wanted: int) -> None:
         home = self.folder / "home"
@@ -74,10 +81,8 @@ class FlowerTransport:
         config = f"place={json.dumps(str(place))} wanted={wanted} patience={self.patience}"
         with as_file(files("fedtext.federation") / "flower_relay") as app:
             command = [self._command(), "run", str(app), CONNECTION, "--run-config", config, "--format", "json"]
-            done = subprocess.run(
-                command, capture_output=True, text=True, check=False, env=_environment(home), timeout=BEGIN
-            )
-        if (fault := _fault_of(done)) is not None:
+            fault = _fault_of(command, _environment(home))
+        if fault is not None:
             raise FlowerError(
                 f"the SuperLink at {self.superlink} (federation.superlink) took no run ({fault[:300]}): start it on "
                 "this machine, as docs/silos.md shows, and run the same command again",
@@ -130,8 +135,12 @@ class FlowerTransport:
         return found
 
 
-def _fault_of(done: subprocess.CompletedProcess[str]) -> str | None:
-    """Return what Flower's command says is wrong; None if the run was taken."""
+def _fault_of(command: Sequence[str], environment: Mapping[str, str]) -> str | None:
+    """Do Flower's command and return what it says is wrong; None if the run was taken."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=BEGIN)
+    except subprocess.TimeoutExpired:
+        return f"no reply within {BEGIN:.0f} s"
     try:
         said = json.loads(done.stdout[done.stdout.index("{") :])
         return None if said["success"] else " ".join(str(said["error-message"]).split())
