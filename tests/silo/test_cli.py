@@ -55,6 +55,67 @@ def test_a_name_that_yaml_would_read_otherwise_stays_a_name(folder: Path) -> Non
     assert read_settings(folder / "silo.yml").table.path == "a: b.csv"
 
 
+@pytest.mark.parametrize("bad", [("--epsilon", "-1"), ("--delta", "2"), ("--name", "a/b"), ("--epsilon", "nan")])
+def test_init_writes_no_faulty_file(folder: Path, bad: tuple[str, str]) -> None:
+    assert isinstance(do(*INIT, *bad).exception, RunRefusedError)
+    assert not list(folder.iterdir())
+    assert do(*INIT).exception is None
+
+
+SAID = {
+    "epsilon: 1.0": ("epsilon: 1.0\n  epsilon: 9.0", "unreadable-silo-file", "duplicate key epsilon in line 16"),
+    'name: "north"': ("name: north\nname: south", "unreadable-silo-file", "duplicate key name in line 3"),
+    "delta: 1e-05": ("deltas: 1e-05", "wrong-parameters", "did you mean 'delta'?"),
+    "folder: silo-data": ("folder: silo-data\nspare: 1", "unknown-silo-value", "choose one of chunking, folder"),
+    "peers: {}": ("peers: &a [*a]", "unreadable-silo-file", "holds itself"),
+}
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_a_value_that_stands_twice_or_is_misspelt_is_told(folder: Path, said: str) -> None:
+    """Of two values the last counted, and a misspelt one was called its own remedy."""
+    assert do(*INIT).exception is None
+    other, code, told = SAID[said]
+    written = (folder / "silo.yml").read_text()
+    assert said in written
+    (folder / "silo.yml").write_text(written.replace(said, other))
+    result = do("check")
+    assert isinstance(result.exception, RunRefusedError)
+    assert result.exception.code == code
+    assert told in str(result.exception)
+
+
+NOBODYS, ANYBODYS = "00" * 32, "09" + "00" * 31
+
+
+@pytest.mark.parametrize(
+    ("peers", "code"),
+    [
+        ({"south": NOBODYS}, "peer-key-without-secret"),
+        ({"south": "01" + "00" * 31}, "peer-key-without-secret"),
+        ({"south": ANYBODYS, "west": ANYBODYS}, "peer-key-twice"),
+        ({"south": ANYBODYS, "west": ANYBODYS[:-2] + "80"}, "peer-key-twice"),  # the same, written otherwise
+    ],
+)
+def test_a_peer_s_key_that_is_none_or_another_s_is_refused_before_anything_is_asked(
+    place: Path, monkeypatch: pytest.MonkeyPatch, peers: dict[str, str], code: str
+) -> None:
+    monkeypatch.chdir(place)
+    declared = silo("north").model_dump(mode="json")
+    declared["secure_sums"]["peers"] = peers
+    Path("silo.yml").write_text(yaml.safe_dump(declared))
+    assert refused(do("serve")) == code
+
+
+def test_a_key_is_printed_as_the_others_files_need_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A silo may be called what YAML would read as no name."""
+    assert do("init", "--name", "no", "--table", "a.csv", "--population", "10").exception is None
+    printed: list[str] = []
+    monkeypatch.setattr("click.echo", printed.append)
+    assert do("key").exception is None
+    assert list(yaml.safe_load(printed[0])) == ["no"]
+
+
 def test_faults_of_the_file_are_told_by_name(folder: Path) -> None:
     with refuses("missing-silo-file"):
         read_settings(folder / "none.yml")

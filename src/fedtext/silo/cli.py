@@ -20,8 +20,9 @@ from pathlib import Path
 from types import FrameType
 
 import click
+import yaml
 
-from fedtext.silo.settings import FILE, Silo, read_settings
+from fedtext.silo.settings import FILE, Silo, read_settings, settings_of
 from fedtext.system.errors import FedtextError, InputError
 from fedtext.system.folders import make_own_folder
 from fedtext.system.held_locks import holding
@@ -81,8 +82,8 @@ def init(settings: Path, **said: object) -> None:
             )
         values = {name: json.dumps(value) for name, value in said.items()}  # JSON is YAML, and quotes what needs it
         text = templates("fedtext.silo").get_template("silo.yml.j2").render(folder=f"{settings.stem}-data", **values)
+        settings_of(text, settings)  # a faulty one is not written
         settings.write_text(text, "utf-8")
-        read_settings(settings)
         click.echo(f"{settings} is written. Next: fedtext-silo check, and fedtext-silo serve")
 
 
@@ -110,7 +111,7 @@ def key(settings: Path) -> None:
         silo = read_settings(settings)
         folder = settings.parent.resolve() / Path(silo.folder).expanduser()
         with nullcontext() if (folder / KEY).exists() else holding_folder(folder):
-            click.echo(f"{silo.name}: {MaskKey(silo.name, own_key(folder)).public}")
+            click.echo(yaml.safe_dump({silo.name: MaskKey(silo.name, own_key(folder)).public}, width=1000).strip())
 
 
 @main.command()

@@ -24,6 +24,7 @@ from jaxtyping import Int64, Shaped, UInt64
 
 from fedtext.federation.masked_sum import words_of
 from fedtext.privacy.noise import NoiseKey, keyed_bytes
+from fedtext.system.errors import InputError
 
 MARK_BYTES = 16
 
@@ -96,3 +97,31 @@ def masked(
     for pair in pairs:
         total += pair.mask(asked, len(numbers))
     return np.asarray((total & np.uint64(2**bits - 1)).astype(words_of(bits)))
+
+
+def validate_publics(publics: Mapping[str, str]) -> None:
+    """Raise ValueError unless the public keys, by silo, are keys, and of as many silos as have names.
+
+    A key of zeros gives everybody the same secret, and one key under two names makes one silo count for two. Keys that
+    are written otherwise may be the same: whether they agree on the same secret tells.
+    """
+    probe, seen = X25519PrivateKey.generate(), dict[bytes, str]()
+    for name, public in publics.items():
+        try:
+            agreed = probe.exchange(X25519PublicKey.from_public_bytes(bytes.fromhex(public)))
+        except ValueError:
+            raise InputError(
+                f"secure_sums.peers has for silo {name} a key with which nobody has a secret in common: have the "
+                "people there tell you what `fedtext-silo key` prints",
+                code="peer-key-without-secret",
+                parameter="secure_sums.peers",
+                value=name,
+            ) from None
+        if (other := seen.setdefault(agreed, name)) != name:
+            raise InputError(
+                f"secure_sums.peers has one key for silo {other} and for silo {name}, which would count as two "
+                "silos: have the people there tell you what `fedtext-silo key` prints",
+                code="peer-key-twice",
+                parameter="secure_sums.peers",
+                value=name,
+            )

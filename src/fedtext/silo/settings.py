@@ -5,19 +5,22 @@ Nothing that a server says changes any of it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from fedtext.federation.inquiry import Card, Name, SecureSum, SecureTerms
 from fedtext.params import Parameters
 from fedtext.params.corpus import Chunking, ClientIds, Corpus
 from fedtext.params.privacy import Adjacency, Privacy, Unit
 from fedtext.privacy.parties import Party
-from fedtext.system.errors import InputError, MissingFileError
+from fedtext.silo.pairwise_masks import validate_publics
+from fedtext.system.errors import InputError, MissingFileError, did_you_mean
 from fedtext.system.refusal import faults_of, parameters_refusal
+from fedtext.system.unique_keys import UniqueKeysLoader, yaml_fault
 
 FILE = "silo.yml"
 
@@ -71,6 +74,12 @@ class SecureSums(Parameters):
     minimum: int = Field(ge=2)
     honest_fraction: float = Field(gt=0, le=1)
     peers: dict[Name, Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]]
+
+    @field_validator("peers")
+    @classmethod
+    def _of_different_silos(cls, peers: dict[str, str]) -> dict[str, str]:
+        validate_publics(peers)
+        return peers
 
 
 class Link(Parameters):
@@ -154,16 +163,49 @@ def read_settings(file: Path) -> Silo:
             value=str(file),
         )
     try:
-        declared: Any = yaml.safe_load(file.read_text("utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError):
-        declared = None
+        return settings_of(file.read_text("utf-8"), file)
+    except UnicodeDecodeError as error:
+        raise _unreadable(file, f"byte {error.start} is no UTF-8 text") from None
+
+
+def settings_of(text: str, file: Path) -> Silo:
+    """Return the silo that the text of a file declares.
+
+    Raises:
+        RunRefusedError: it has faults; each is named.
+    """
+    try:
+        declared: Any = yaml.load(text, Loader=UniqueKeysLoader)
+    except yaml.YAMLError as error:
+        fault = yaml_fault(error) if isinstance(error, yaml.MarkedYAMLError) else "a character that it cannot have"
+        raise _unreadable(file, fault) from None
     if not isinstance(declared, dict):
-        raise InputError(
-            f"{file} is no YAML file of names and values: correct it, or write a new one by `fedtext-silo init`",
-            code="unreadable-silo-file",
-            value=str(file),
-        )
+        raise _unreadable(file, "it holds no names with values")
     try:
         return Silo.model_validate(declared)
     except ValidationError as error:
-        raise parameters_refusal(faults_of(error, str(file), declared)) from None
+        found = zip(error.errors(include_url=False), faults_of(error, str(file), declared), strict=True)
+        raise parameters_refusal(
+            [_unknown(file, one["loc"]) if one["type"] == "extra_forbidden" else fault for one, fault in found]
+        ) from None
+
+
+def _unreadable(file: Path, fault: str) -> InputError:
+    return InputError(
+        f"{file} is no YAML file of names and values ({fault}): correct it, or write a new one by `fedtext-silo init`",
+        code="unreadable-silo-file",
+        value=str(file),
+    )
+
+
+def _unknown(file: Path, where: Sequence[str | int]) -> InputError:
+    """Return the error about a name that a silo's file does not have."""
+    group: Any = Silo
+    for part in where[:-1]:
+        group = group.model_fields[part].annotation
+    name = ".".join(map(str, where))
+    return InputError(
+        f"{file} has a value {name}, which no silo's file has: {did_you_mean(where[-1], group.model_fields)}",
+        code="unknown-silo-value",
+        parameter=name,
+    )

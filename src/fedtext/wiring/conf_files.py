@@ -16,10 +16,10 @@ from fsspec import AbstractFileSystem
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
-from yaml.constructor import ConstructorError
 
 from fedtext.system.errors import FedtextError, InputError, did_you_mean
 from fedtext.system.refusal import RunRefusedError, refusal_of
+from fedtext.system.unique_keys import UniqueKeysLoader, yaml_fault
 
 DEFAULTS = "_defaults"  # the group of named blocks, and in a block the name of the one that it starts from
 # Resolvers that use no other value of the file: an interpolation of these alone can be resolved by itself.
@@ -49,29 +49,8 @@ _FLOAT = re.compile(
 )
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+class _Loader(UniqueKeysLoader):
     """YAML loader with OmegaConf's rules: `1e-3` is a number, a date stays text, and a duplicate key is an error."""
-
-    def construct_document(self, node: yaml.Node) -> Any:
-        _validate_unique_keys(node)  # before `<<` adds keys that may stand again
-        return super().construct_document(node)
-
-
-def _validate_unique_keys(node: yaml.Node, above: tuple[int, ...] = ()) -> None:
-    """Raise ConstructorError for a duplicate key in a mapping, and for a value that contains itself."""
-    if id(node) in above:
-        raise ConstructorError(None, None, "found a value that holds itself", node.start_mark)
-    above = (*above, id(node))
-    if isinstance(node, yaml.SequenceNode):
-        for one in node.value:
-            _validate_unique_keys(one, above)
-    elif isinstance(node, yaml.MappingNode):
-        seen = set()
-        for key, value in node.value:
-            if (name := str(key.value)) in seen:
-                raise ConstructorError(None, None, f"found duplicate key {name}", key.start_mark)
-            seen.add(name)
-            _validate_unique_keys(value, above)
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -214,8 +193,7 @@ def _fault(files: AbstractFileSystem, path: str) -> str | None:
     except UnicodeDecodeError as error:
         return f"byte {error.start} is no UTF-8 text; save it as UTF-8"
     except MarkedYAMLError as error:
-        line = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        return f"{error.problem or error.context}{line}; correct it as YAML"
+        return f"{yaml_fault(error)}; correct it as YAML"
     except (YAMLError, OSError) as error:
         return f"{str(error).splitlines()[0]}; correct it as YAML"
     except ValueError as error:
