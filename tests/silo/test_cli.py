@@ -107,6 +107,20 @@ def test_a_peer_s_key_that_is_none_or_another_s_is_refused_before_anything_is_as
     assert refused(do("serve")) == code
 
 
+def test_faults_of_the_table_have_the_names_of_the_silo_s_file(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+    rows = table("north")
+    rows["client_id"] = [["Ann", "ann"][at % 2] for at in range(len(rows))]
+    rows.to_csv(place / "north.csv", index=False)
+    declared = silo("north").model_dump(mode="json")
+    declared["table"]["client_ids"] = None
+    Path("silo.yml").write_text(yaml.safe_dump(declared))
+    result = do("check")
+    assert refused(result) == "client-ids-look-alike"
+    assert "table.client_ids=folded" in str(result.exception)
+    assert "corpus." not in str(result.exception)
+
+
 def test_a_key_is_printed_as_the_others_files_need_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A silo may be called what YAML would read as no name."""
     assert do("init", "--name", "no", "--table", "a.csv", "--population", "10").exception is None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,12 +24,13 @@ from fedtext.federation.units import unit_codes
 from fedtext.models.language_model import Tokenizer
 from fedtext.params.corpus import Corpus
 from fedtext.privacy.spending import Rules
-from fedtext.silo.settings import Silo
-from fedtext.system.errors import InputError, MissingFileError
+from fedtext.silo.settings import Silo, Table
+from fedtext.system.errors import FedtextError, InputError, MissingFileError
 from fedtext.system.folders import own_file
 from fedtext.system.missing import nullable
 
 KEPT = "embeddings-{digest}.safetensors"
+_OF_TABLE = re.compile(rf"\bcorpus\.({'|'.join(Table.model_fields)})\b")
 
 
 @dataclass(frozen=True)
@@ -80,8 +83,9 @@ def read_local_data(silo: Silo, beside: Path, folder: Path) -> LocalData:
         ValueError: the table is not of the form, or more units hold text than are declared: told here alone.
     """
     corpus = silo.table.corpus(beside)
-    records = read_table(corpus)
-    validate_texts(records, str(corpus.path), corpus.text_column)
+    with _named_as_in_the_file():
+        records = read_table(corpus)
+        validate_texts(records, str(corpus.path), corpus.text_column)
     samples = sample_records(records, Tokenizer(silo.models.tokenizer).load(), silo.chunking)
     unit = unit_of(samples, silo.protection.unit)
     if len(np.unique(unit)) > silo.protection.population:
@@ -115,6 +119,17 @@ def fingerprint(silo: Silo, beside: Path) -> tuple[object, ...]:
             value=str(place),
         )
     return tuple((str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in _files(place))
+
+
+@contextmanager
+def _named_as_in_the_file() -> Iterator[None]:
+    """Name the table's parameters in an error as the silo's file does: table.path is corpus.path elsewhere."""
+    try:
+        yield
+    except FedtextError as error:
+        error.args = (_OF_TABLE.sub(r"table.\1", str(error)),)
+        error.parameter = error.parameter and _OF_TABLE.sub(r"table.\1", error.parameter)
+        raise
 
 
 def unit_rules(silo: Silo) -> Rules:
