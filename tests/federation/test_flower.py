@@ -54,10 +54,17 @@ def test_bytes_go_and_come_back_and_nothing_is_left_on_the_way(tmp_path: Path, m
 @pytest.mark.parametrize("encrypted", [True, False])
 def test_the_connection_is_encrypted_where_there_is_a_certificate(tmp_path: Path, encrypted: bool) -> None:
     certificate = tmp_path / 'ser"ver.pem' if encrypted else None
+    if certificate is not None:
+        certificate.touch()
     transport(tmp_path, ECHO, certificate=certificate).ask(b"who", 1)
     told = (tmp_path / "own" / "home" / "config.toml").read_text()
     assert ("insecure = true" in told) is not encrypted
     assert (r"ser\"ver.pem" in told) is encrypted
+
+
+def test_a_certificate_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with refuses("root-certificates-missing", parameter="federation.root_certificates"):
+        transport(tmp_path, ECHO, certificate=tmp_path / "server.pem").ask(b"who", 1)
 
 
 def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:

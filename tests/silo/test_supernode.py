@@ -60,12 +60,12 @@ def test_what_is_no_certificate_is_named(tmp_path: Path, written: bytes) -> None
         supernode._certificates(tmp_path / "server.pem")
 
 
-def test_a_silo_that_the_superlink_does_not_take_is_told_why_it_may_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def ending(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    """Let Flower end the process where it connects."""
+
     @contextmanager
     def ended(*_: object, **__: object) -> Iterator[None]:
-        raise SystemExit(1)
+        raise SystemExit(code)
         yield
 
     flower = ModuleType("flwr.supernode.fleet_http_connection")
@@ -73,8 +73,23 @@ def test_a_silo_that_the_superlink_does_not_take_is_told_why_it_may_be(
     for name, module in (("flwr", ModuleType("flwr")), ("flwr.supernode", ModuleType("")), (flower.__name__, flower)):
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(supernode, "_validate_version", lambda: None)
+
+
+def test_a_silo_that_the_superlink_does_not_take_is_told_why_it_may_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ending(monkeypatch, 1)
     with refuses("superlink-takes-no-silo", value=LINK.superlink):
         connecting(LINK, tmp_path)
+
+
+def test_a_silo_that_is_ended_while_it_waits_for_the_superlink_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ending(monkeypatch, 0)
+    with pytest.raises(SystemExit) as ended:
+        connecting(LINK, tmp_path)
+    assert ended.value.code == 0
 
 
 def test_a_connection_that_is_lost_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,7 +56,7 @@ class FlowerTransport:
 
         Raises:
             RuntimeError: the SuperLink cannot be reached, or its app fails.
-            OSError: Flower's command line is not there.
+            OSError: Flower's command line or the certificate is not there.
         """
         place = self._new_place(hashlib.sha256(message).hexdigest()[:16])
         (place / "message").write_bytes(message)
@@ -85,7 +85,8 @@ class FlowerTransport:
         if fault is not None:
             raise FlowerError(
                 f"the SuperLink at {self.superlink} (federation.superlink) took no run ({fault[:300]}): start it on "
-                "this machine, as docs/silos.md shows, and run the same command again",
+                "this machine, as docs/silos.md shows, with a certificate that is valid now and that "
+                "federation.root_certificates is or has signed, and run the same command again",
                 code="superlink-takes-no-run",
                 parameter="federation.superlink",
                 value=self.superlink,
@@ -116,6 +117,14 @@ class FlowerTransport:
 
     def _connection(self) -> str:
         certificate = self.root_certificates
+        if certificate is not None and not certificate.is_file():
+            raise MissingFileError(
+                f"federation.root_certificates {certificate} is not a file: name the certificate that the SuperLink "
+                "was started with (--ssl-ca-certfile), or leave it unset for one without encryption",
+                code="root-certificates-missing",
+                parameter="federation.root_certificates",
+                value=str(certificate),
+            )
         how = "insecure = true" if certificate is None else f"root-certificates = {json.dumps(str(certificate))}"
         return (
             f'[superlink]\ndefault = "{CONNECTION}"\n\n[superlink.{CONNECTION}]\n'

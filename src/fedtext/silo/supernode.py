@@ -84,7 +84,9 @@ def _connected(link: Link, beside: Path) -> Iterator[tuple[Any, ...]]:
     with ExitStack() as connected:
         try:
             node, receive, send, _get_run, _get_app, pull, push, acknowledge = connected.enter_context(connection)
-        except SystemExit:  # what Flower does, with its own words on standard error
+        except SystemExit as ended:  # what Flower does, with its own words on standard error
+            if not ended.code:  # its person ends it while it waits for the SuperLink
+                raise
             raise InputError(
                 f"the SuperLink at {link.superlink} (link.superlink) does not take this silo: if Flower says above "
                 "that a certificate fails, link.root_certificates must be that of the name in link.superlink, and the "
