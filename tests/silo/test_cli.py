@@ -13,6 +13,7 @@ from fedtext.federation.inquiry import AskedQuery, Inquiry
 from fedtext.federation.query import Query
 from fedtext.silo.cli import LOCK, holding_folder, main
 from fedtext.silo.handler import KEY, MessageHandler
+from fedtext.silo.report import page
 from fedtext.silo.settings import read_settings
 from fedtext.system.held_locks import holding
 from fedtext.system.locks import LockHeldError
@@ -200,6 +201,18 @@ def test_the_report_says_what_was_asked_answered_and_spent(place: Path, monkeypa
     assert "refused" in rows[2]
     for text in table("north")["text"]:
         assert text not in page
+
+
+def test_the_report_says_which_releases_other_folders_made(place: Path) -> None:
+    """As of three silos on one laptop, two of which hold a text of the same person."""
+    for name in ("one", "two"):
+        handler = MessageHandler(silo("north", folder=name), place)
+        handler.local_data()
+        query = Query("votes", 2, DIM * len(CODES), 1.0, 6.0 if name == "one" else 0.01)
+        handler.reply(Inquiry(AskedQuery.of(query), ClassMeans(labels=CODES)).packed())
+    told = f"1 of its 1 releases were made of some of the same people's text in other folders of this user: {place}/one"
+    assert told in page(silo("north", folder="two"), place / "two")
+    assert "other folders" not in page(silo("north", folder="one"), place / "one")
 
 
 def test_the_key_that_others_are_told_is_the_silo_s_own(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

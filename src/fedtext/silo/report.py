@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from fedtext.privacy.spending import total_epsilon
+from fedtext.privacy.spending import Spent, total_epsilon
 from fedtext.silo.audit_log import Entry, entries
 from fedtext.silo.handler import budget_of, ledger_of
 from fedtext.silo.settings import Silo
@@ -23,9 +24,21 @@ def page(silo: Silo, folder: Path) -> str:
         f"# Silo {silo.name}\n\n"
         f"{spent:.4g} of epsilon {own.epsilon:.4g} is spent, at delta {own.delta:.4g}: it protects each of "
         f"{own.population:,} {own.unit}s, with all that the table holds of it.\n"
+        f"{_elsewhere(history)}"
         f"Questions: {len(noted)}, answered: {len(answered)}. What left each time are sums of whole numbers with this "
         "silo's own noise in them, or its part of a secure sum, which looks like chance; and no text.\n\n"
         + (HEAD + "".join(map(_row, noted)) if noted else "")
+    )
+
+
+def _elsewhere(history: Sequence[Spent]) -> str:
+    """Return which of the releases another folder made: else the page would not say what spent the budget."""
+    others = [one.elsewhere for one in history if one.elsewhere]
+    if not others:
+        return ""
+    return (
+        f"{len(others)} of its {len(history)} releases were made of some of the same people's text in other folders of "
+        f"this user: {', '.join(dict.fromkeys(others))}.\n"
     )
 
 
