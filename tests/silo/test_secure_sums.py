@@ -27,7 +27,7 @@ from fedtext.silo.secure_answers import ANSWERED, CHANGED, SecureAnswers
 from fedtext.voting.class_means import ClassMeans
 from tests.parameters import conf_base
 from tests.refusals import refuses
-from tests.silo.examples import CODES, DIM, NAMES, InProcess, every_question, peers_of, silo
+from tests.silo.examples import CODES, DIM, NAMES, InProcess, every_question, peers_of, public_keys, silo
 from tests.silo.test_handler import query, without_a_record
 from tests.silo.test_pairwise_masks import uniform_p_value
 
@@ -196,21 +196,47 @@ def test_another_sum_of_the_same_text_under_the_same_masks_never_leaves_either(
     assert refused.code == CHANGED
 
 
-@pytest.mark.parametrize("back", ["as it was before", "without what it answered", "a copy in another place"])
-def test_a_folder_from_a_backup_gives_no_other_text_under_the_same_masks(place: Path, back: str) -> None:
-    """The difference of both answers would carry this silo's own share of the noise alone."""
+def put_back(back: str, place: Path) -> tuple[MessageHandler, Masked]:
+    """A silo whose folder is one from before its answer, and that answer."""
     one = handler("north", place)
     one.local_data()
     shutil.copytree(one.folder, place / "backup")
-    assert isinstance(asked(one), Masked)
+    first = asked(one)
+    assert isinstance(first, Masked)
     if back == "as it was before":
         shutil.rmtree(one.folder)
         shutil.copytree(place / "backup", one.folder)
     elif back == "without what it answered":
         shutil.rmtree(one.folder / ANSWERED)
-    without_a_record("north").to_csv(place / "north.csv", index=False)
     folder = "backup" if back == "a copy in another place" else "north-own"
-    again = MessageHandler(silo("north", secure_sums={"peers": peers_of("north", place)}, folder=folder), place)
+    peers = peers_of("north", place)
+    return MessageHandler(silo("north", secure_sums={"peers": peers}, folder=folder), place), first
+
+
+BACK = ["as it was before", "without what it answered", "a copy in another place"]
+
+
+@pytest.mark.parametrize("back", BACK)
+def test_a_folder_from_a_backup_repeats_its_answer_from_the_same_text_alone(
+    place: Path, back: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (again, first), message = put_back(back, place), inquiry().packed()
+    repeated = asked(again, message)
+    assert isinstance(repeated, Masked)
+    assert repeated.words.tobytes() == first.words.tobytes()
+    assert again.spent() == pytest.approx(epsilon(noise_multiplier=6.0, delta=1e-5, rounds=1), rel=1e-6)
+    shutil.rmtree(again.folder / ANSWERED)
+    monkeypatch.setattr(ClassMeans, "blocks", lambda *_: [])
+    refused = asked(again, message)
+    assert isinstance(refused, Refusal)
+    assert refused.code == CHANGED
+
+
+@pytest.mark.parametrize("back", BACK)
+def test_a_folder_from_a_backup_gives_no_other_text_under_the_same_masks(place: Path, back: str) -> None:
+    """The difference of both answers would carry this silo's own share of the noise alone."""
+    again, _ = put_back(back, place)
+    without_a_record("north").to_csv(place / "north.csv", index=False)
     refused = asked(again)
     assert isinstance(refused, Refusal)
     assert refused.code == CHANGED
@@ -280,7 +306,7 @@ def test_terms_are_looked_at_before_a_run_begins(place: Path) -> None:
 
 
 def test_a_silo_with_another_s_key_is_told_by_the_marks_and_nothing_is_released(place: Path) -> None:
-    wrong = {**peers_of("west", place), "south": peers_of("south", place)["north"]}
+    wrong = {**peers_of("west", place), "south": public_keys(place, ["east"])["east"]}
     transport = InProcess(*handlers(place).handlers[:2], handler("west", place, peers=wrong))
     with refuses("silos-without-common-secret", value=["south", "west"]):
         Silos(transport).summed(query(), MEANS, ledger(transport))

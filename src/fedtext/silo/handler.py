@@ -172,14 +172,14 @@ class MessageHandler:
     def _answered(self, query: Query, inquiry: Inquiry, ledger: Ledger, asked: str) -> _Replied:
         known, secure = len(self.budget.history.entries()), inquiry.secure
         assert isinstance(inquiry.question, Question)
-        held, node = self.local_data(), kind_of(type(inquiry.question))
+        held, node, again = self.local_data(), kind_of(type(inquiry.question)), False
+        history = self.budget.history.entries()  # also what was lost here, and is known of these people
         validate_answerable(inquiry.question, query.dim, held.embeddings.shape[1])
         samples = held.asked(inquiry.question)
         shares = None if secure is None else len(set(inquiry.query.parties or ()))
         if secure is not None:
-            node = f"{node} {self._secure.name(asked)}"
-            charged = any(one.node == node for one in self.budget.history.entries())
-            self._secure.begin(asked, held.digest, charged=charged)
+            node = f"{node} {self._secure.name(asked, held.digest)}"
+            again = self._secure.begin(asked, held.digest, [one.node for one in history])
         rehearsed = taking_as_long_as_rehearsed(
             inquiry.question, query, ledger, held.embeddings.shape[1], held.holder, shares
         )
@@ -187,10 +187,11 @@ class MessageHandler:
             found = release_grid_sum(
                 query, inquiry.question.blocks, samples, ledger, self._key, shares=shares, bound_to=held.digest
             )
-        outcome: Outcome = "repeated" if len(self.budget.history.entries()) == known else "answered"
+        made = len(self.budget.history.entries())
+        outcome: Outcome = "repeated" if made == known else "answered"
         if secure is None:
             return _Replied(Answer(self.silo.name, found.sum), outcome)
-        self._secure.remember(asked, found)
+        self._secure.remember(asked, found, second=again and made > len(history))
         return _Replied(self._secure.masked(found, inquiry, secure, asked), outcome)
 
     def _overdrawn(self, query: Query, priced: float) -> str:

@@ -7,6 +7,7 @@ too: a folder that was put back from a backup has forgotten answers, and the led
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,34 +41,46 @@ class SecureAnswers:
         """Raise ValueError if the silo takes no part in the sum; it tells public values alone."""
         self.silo.terms.validate_sum(self.silo.name, inquiry.query.parties or (), secure.honest_fraction)
 
-    def name(self, asked: str) -> str:
-        """Return the name of the message of digest `asked` in the silo's ledger; without the key it tells nothing."""
-        return keyed_bytes(self.key, 8, ("charged", asked)).hex()
-
-    def begin(self, asked: str, held: str, *, charged: bool) -> None:
-        """Keep from which text the message of digest `asked` is to be answered, before it is charged.
+    def name(self, asked: str, held: str) -> str:
+        """Return the name in the silo's ledger of an answer to a message from a text; without the key it tells nothing.
 
         Args:
-            asked: The message.
+            asked: Digest of the message.
             held: Digest of the text.
-            charged: Whether the ledger has a release for the message; it may know one that this folder has lost.
+        """
+        return f"{self._digest(asked, '')} {self._digest(asked, held)}"
+
+    def begin(self, asked: str, held: str, charged: Iterable[str]) -> bool:
+        """Keep from which text a message is to be answered, before it is charged; return whether it was before.
+
+        Args:
+            asked: Digest of the message.
+            held: Digest of the text.
+            charged: What the ledger calls the releases so far: it may know one that this folder has lost.
 
         Raises:
-            ValueError: it was answered before, and not, as far as is known, from this text.
+            ValueError: it was answered from another text.
         """
         told, (known, sum_) = self._digest(asked, held), self._known(asked)
-        if (charged or sum_) and known != told:
+        made = {one.split()[-1] for one in charged if self._digest(asked, "") in one.split()}
+        if (made | ({known} if sum_ else set())) - {told}:
             raise self._changed()
         self._keep(asked, told, sum_)
+        return bool(made)
 
-    def remember(self, asked: str, found: GridSum) -> None:
+    def remember(self, asked: str, found: GridSum, *, second: bool) -> None:
         """Keep with what the message of digest `asked` is answered.
+
+        Args:
+            asked: Digest of the message.
+            found: The sum.
+            second: Whether the ledger has a release for this message already, and this is another one.
 
         Raises:
             ValueError: it was answered with another sum, by whatever change: two under one mask never leave.
         """
         told, (held, known) = self._digest(asked, digest(found.sum)), self._known(asked)
-        if known not in ("", told):
+        if known not in ("", told) or (second and not known):
             raise self._changed()
         self._keep(asked, held, told)
 
