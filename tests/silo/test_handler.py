@@ -15,7 +15,7 @@ import pytest
 from fedtext.algorithms.flexible.selection import NearestVotes
 from fedtext.federation import charged_release
 from fedtext.federation.inquiry import WHO, Answer, AskedQuery, Card, Inquiry, Refusal, read_reply
-from fedtext.federation.packed import pack
+from fedtext.federation.packed import pack, unpack
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
 from fedtext.federation.question import Question
@@ -253,6 +253,15 @@ def test_what_is_no_inquiry_is_refused(place: Path, message: bytes) -> None:
     handler = MessageHandler(silo("north"), place)
     assert isinstance(read_reply(handler.reply(message)), Refusal)
     assert [one.outcome for one in entries(handler.folder)] == ["refused"]
+
+
+def test_a_fact_of_another_version_is_refused_and_not_left_out(place: Path) -> None:
+    handler, packed = MessageHandler(silo("north"), place), unpack(inquiry().packed())
+    later = pack(packed.kind, packed.facts | {"sampled": 0.1}, packed.arrays)
+    refused = read_reply(handler.reply(later))
+    assert isinstance(refused, Refusal)
+    assert refused.code == "faulty-inquiry"
+    assert not release_history(handler.folder)
 
 
 def test_a_question_for_others_costs_nothing(place: Path) -> None:

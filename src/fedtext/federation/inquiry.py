@@ -25,6 +25,7 @@ from fedtext.system.errors import InputError
 
 WHO, INQUIRY, ANSWER, MASKED, TRAINED = "who", "inquiry", "answer", "masked", "trained"
 REFUSAL, CARD = "refusal", "card"
+FACTS = {"query", "kind", "fields", "secure"}  # of an inquiry
 SUM, WEIGHTS = "sum", "weights"
 MOST_NUMBERS = 2**26  # of an answer: half a gigabyte
 Name = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[\w.\- ]+$")]
@@ -152,6 +153,10 @@ def read_inquiry(packed: Packed, known: Iterable[type[Asked]]) -> Inquiry:
         ValueError: it is none, or not of a known question.
     """
     try:
+        if (
+            unknown := packed.facts.keys() - FACTS
+        ):  # of another version: to leave out what was asked answers another one
+            raise ValueError(unknown)
         query, secure = AskedQuery.model_validate(packed.facts["query"]), packed.facts.get("secure")
         secure = None if secure is None else SecureSum.model_validate(secure)
         kind, fields = str(packed.facts["kind"]), dict(packed.facts["fields"])
