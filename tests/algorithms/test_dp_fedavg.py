@@ -22,7 +22,7 @@ from fedtext.privacy.noise import new_noise_key
 from fedtext.seeding import derived_seed
 from fedtext.system.engine import computing_on, over_processes
 from fedtext.training.federated_averaging import client_updates, flat_weights
-from fedtext.training.federated_training import told
+from fedtext.training.federated_training import public_inputs
 from tests.parameters import conf_base
 from tests.refusals import refuses
 
@@ -65,7 +65,7 @@ def drawn(params: DpFedavg, opened: Ledger, round_number: int) -> np.ndarray:
         opened.declaration, 12, dim=WEIGHTS.size, round_number=round_number
     )
     return sampled_units(
-        samples(), opened, KEY, query.about(told(WEIGHTS, params.local, params.seed), params.model_dump_json())
+        samples(), opened, KEY, query.about(public_inputs(WEIGHTS, params.local, params.seed), params.model_dump_json())
     )
 
 

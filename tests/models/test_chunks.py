@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fedtext.models.chunks import Chunk, chunks_by_tokens, end_within, spaced
+from fedtext.models.chunks import Chunk, chunks_by_tokens, end_within, tokenizable
 from fedtext.models.language_model import Tokenizer
 
 SOURCES = ("smollm2", "bundled:generator")
@@ -29,7 +29,7 @@ tokenizer = cache(lambda source: Tokenizer(source).load())
 
 
 def spans_of(text: str, source: str) -> list[tuple[int, int]]:
-    return tokenizer(source)(spaced(text), add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    return tokenizer(source)(tokenizable(text), add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
 
 
 def chunked(text: str, source: str, length: int, min_tokens: int = 1) -> list[Chunk]:

@@ -36,7 +36,7 @@ from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.signal import Training
 from fedtext.training.federated_averaging import new_server, server_step
-from fedtext.training.federated_training import Server, round_updates, told
+from fedtext.training.federated_training import Server, public_inputs, round_updates
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -76,7 +76,7 @@ class FederatedAveraging:
         """Release the sum of the sampled units' clipped updates of one round, with noise (Algorithm 1)."""
         params, weights = self.params, server["weights"]
         query = self.planned_query(ledger.declaration, ledger.population, dim=weights.size, round_number=round_number)
-        query = query.about(told(weights, params.local, params.seed), params.model_dump_json())
+        query = query.about(public_inputs(weights, params.local, params.seed), params.model_dump_json())
         updates = round_updates(model, weights, params.local, params.seed, round_number)
         total, charged = release_noisy_sum(query, updates, samples, ledger, key)
         return CorrelatedRound(total[None], open_sums, charged)

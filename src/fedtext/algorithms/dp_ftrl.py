@@ -44,7 +44,7 @@ from fedtext.privacy.noise import NoiseKey
 from fedtext.privacy.plan import planned_multiplier
 from fedtext.privacy.signal import Signal
 from fedtext.system.errors import InputError
-from fedtext.training.federated_training import Server, round_updates, told
+from fedtext.training.federated_training import Server, public_inputs, round_updates
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -142,7 +142,7 @@ class FollowTheRegularizedLeader:
         """Release the rows that the round completes, with noise (Algorithm 1, lines 4-7)."""
         params, weights = self.params, server["weights"]
         query = self.planned_query(ledger.declaration, ledger.population, dim=weights.size, round_number=round_number)
-        query = query.about(told(weights, params.local, params.seed))
+        query = query.about(public_inputs(weights, params.local, params.seed))
         updates = round_updates(model, weights, params.local, params.seed, round_number)
         return correlated_sum(query, self.factorisation, updates, samples, open_sums, ledger, key)
 

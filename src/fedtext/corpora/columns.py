@@ -36,12 +36,7 @@ NAMES_APART = (".parquet", ".jsonl", ".jsonl.gz")
 SEPARATED = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # a folder's name for rows without the value
 TAB = "\t"
-MARKS = {
-    ",": "commas",
-    ";": "semicolons",
-    TAB: "tabs",
-    "|": "bars",
-}  # between columns; the first wins a tie
+MARKS = {",": "commas", ";": "semicolons", TAB: "tabs", "|": "bars"}  # between columns; the first wins a tie
 QUOTED = re.compile(r'"[^"]*"')
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from fedtext.models.chunks import Chunk, chunks_by_tokens, spaced
+from fedtext.models.chunks import Chunk, chunks_by_tokens, tokenizable
 from fedtext.params.corpus import Chunking
 from fedtext.seeding import stream
 from fedtext.system.missing import nullable
@@ -43,7 +43,7 @@ def chunk_texts(
     """
     if not texts:
         return []
-    readable = [spaced(text) for text in texts]
+    readable = [tokenizable(text) for text in texts]
     offsets = tokenizer(readable, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
     return [chunks_by_tokens(len(spans), spans.__getitem__, length, min_tokens) for spans in offsets]
 

@@ -153,9 +153,8 @@ def read_inquiry(packed: Packed, known: Iterable[type[Asked]]) -> Inquiry:
         ValueError: it is none, or not of a known question.
     """
     try:
-        if (
-            unknown := packed.facts.keys() - FACTS
-        ):  # of another version: to leave out what was asked answers another one
+        # Another version may ask more: without what it added, another question would be answered.
+        if unknown := packed.facts.keys() - FACTS:
             raise ValueError(unknown)
         query, secure = AskedQuery.model_validate(packed.facts["query"]), packed.facts.get("secure")
         secure = None if secure is None else SecureSum.model_validate(secure)

@@ -21,7 +21,7 @@ from fedtext.generation.messages import is_whole_message, repeated_runs
 from fedtext.generation.phrases import addresses_the_user
 from fedtext.generation.prompt_forms import PromptForm
 from fedtext.generation.sentences import to_last_sentence, whole_sentences
-from fedtext.models.chunks import end_within, spaced
+from fedtext.models.chunks import end_within, tokenizable
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -137,6 +137,6 @@ def token_counts(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> li
 
 def _offsets(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[list[tuple[int, int]]]:
     spans: list[list[tuple[int, int]]] = tokenizer(
-        [spaced(text) for text in texts], add_special_tokens=False, return_offsets_mapping=True, verbose=False
+        [tokenizable(text) for text in texts], add_special_tokens=False, return_offsets_mapping=True, verbose=False
     )["offset_mapping"]
     return spans

@@ -27,7 +27,7 @@ class Chunk(NamedTuple):
     n_tokens: int
 
 
-def spaced(text: str) -> str:
+def tokenizable(text: str) -> str:
     """Return a text with a space for each character that a tokenizer may have no token for.
 
     The offsets of all later tokens would otherwise be too small, and the text's end be lost.

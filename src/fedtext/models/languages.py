@@ -25,3 +25,9 @@ def known_languages(model: str) -> tuple[str, ...] | None:
         model: A source, a Hugging Face id, or a model's name on a server. Of a directory nothing is known.
     """
     return (ENGLISH,) if ENGLISH_ALONE.fullmatch(model) else None
+
+
+def may_know(model: str, language: str) -> bool:
+    """Return whether a model may know a language: its makers state it, or nothing is known of the model."""
+    known = known_languages(model)
+    return known is None or language in known

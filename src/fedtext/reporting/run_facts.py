@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from fedtext.generation.languages import wanted_language
-from fedtext.models.languages import ENGLISH, THAT_WRITES, known_languages
+from fedtext.models.languages import ENGLISH, THAT_WRITES, may_know
 from fedtext.reporting.tables import table
 
 UNSAID = ("seed",)
@@ -45,9 +45,11 @@ def language_notes(facts: Mapping[str, Any]) -> list[str]:
     """
     corpus = facts.get("parameters", {}).get("corpus", {})
     wanted = wanted_language(corpus.get("description"), corpus.get("openings") or ())
-    models = {role: name for role, name in facts.get("models", {}).items() if role.startswith(GENERATORS)}
-    lacking = sorted({name for name in models.values() if wanted not in (known_languages(name) or (wanted,))})
-    if wanted is None or not lacking:
+    if wanted is None:
+        return []
+    writers = {name for role, name in facts.get("models", {}).items() if role.startswith(GENERATORS)}
+    lacking = sorted(name for name in writers if not may_know(name, wanted))
+    if not lacking:
         return []
     return [
         f"The texts were to be in {wanted}, and {' and '.join(lacking)} writes {ENGLISH} alone: hardly any will make "

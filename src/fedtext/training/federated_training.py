@@ -86,7 +86,7 @@ class FederatedTraining(Protocol):
         """Return the error that each choice of the noise's correlation would leave; empty where there is no choice."""
 
 
-def told(weights: Float[np.ndarray, " dim"], local: LocalTraining, seed: int) -> str:
+def public_inputs(weights: Float[np.ndarray, " dim"], local: LocalTraining, seed: int) -> str:
     """Return the name of what a round's clients are told: the weights that they start from, and how they train."""
     return f"{digest(weights)} {local.model_dump_json()} {seed}"
 

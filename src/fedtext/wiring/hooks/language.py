@@ -15,7 +15,7 @@ from kedro.pipeline import Pipeline
 from fedtext.datasets.generators import GeneratorDataset
 from fedtext.datasets.models import EncoderDataset
 from fedtext.generation.languages import wanted_language
-from fedtext.models.languages import ENGLISH, THAT_WRITES, known_languages
+from fedtext.models.languages import ENGLISH, THAT_WRITES, may_know
 from fedtext.models.reading_limits import MULTILINGUAL
 from fedtext.params.corpus import Corpus
 from fedtext.wiring.hooks.lengths import DESCRIBER
@@ -31,7 +31,7 @@ def warn_of_language(pipeline: Pipeline, catalog: DataCatalog, parameters: Mappi
     wanted = wanted_language(corpus.description, corpus.openings)
     if wanted is None:
         return
-    lacking = [one for one in _models(pipeline, catalog) if wanted not in (known_languages(one.name) or (wanted,))]
+    lacking = [one for one in _models(pipeline, catalog) if not may_know(one.name, wanted)]
     if lacking:
         LOG.warning(
             "the texts are to be in %s, and %s: take %s, or other models that know it (docs/data/lengths.md)",
