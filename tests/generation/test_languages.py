@@ -1,10 +1,17 @@
-"""The language of a description: told by what it says, by its script and its function words, and else not at all."""
+"""The language of a description: told by what it says, by its script and its function words, and else not at all.
+
+And which texts are in a language that hardly any other is in.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from fedtext.generation.languages import FUNCTION_WORDS, language_of, wanted_language
+from fedtext.corpora.public import stdlib_records
+from fedtext.generation.languages import FUNCTION_WORDS, language_of, minority_language_mask, wanted_language
+from fedtext.params.corpus import Corpus
+from tests.generation.test_messages_of_languages import WRITTEN
+from tests.parameters import conf_base
 
 IN_ENGLISH = (
     "questions that customers ask their bank",
@@ -82,3 +89,50 @@ def test_a_word_is_listed_once(language: str) -> None:
 def test_a_language_that_the_description_names_is_wanted(description: str, language: str) -> None:
     """Else no run would say that its models know English alone."""
     assert wanted_language(description) == language
+
+
+USUAL = [f"Return the {number}th item of the list that was given." for number in range(30)]
+GERMAN = [f"Bitte senden Sie mir die Rechnung {number} noch einmal zu." for number in range(30)]
+STRAYS = (
+    "Lee el archivo que se encuentra en el directorio.",
+    "Returns the name of the file. Devuelve el nombre del archivo que se ha leído.",
+    "Ich möchte die Datei lesen, die in dem Ordner liegt.",
+    "Renvoie la liste des fichiers qui sont dans le dossier.",
+)
+NO_STRAYS = (
+    "Raise an error unless the die is cast.",
+    "The museum of La Paz and the Casa de la Moneda are closed on Sundays.",
+    "Sort par value, and am or pm per line.",
+    "Überprüft 3 Dateien.",
+    "42",
+    "",
+)
+
+
+@pytest.mark.parametrize("text", STRAYS)
+def test_a_text_half_in_a_language_of_its_own_is_marked(text: str) -> None:
+    assert minority_language_mask([*USUAL, text]) == [False] * 30 + [True]
+
+
+@pytest.mark.parametrize("text", NO_STRAYS)
+def test_a_name_or_a_word_of_another_language_is_no_other_language(text: str) -> None:
+    assert not any(minority_language_mask([*USUAL, text]))
+
+
+def test_english_is_marked_where_it_is_rare() -> None:
+    assert minority_language_mask([*GERMAN, USUAL[0]]) == [False] * 30 + [True]
+
+
+def test_a_language_of_one_text_in_twenty_is_wanted_and_few_texts_have_no_strays() -> None:
+    assert not any(minority_language_mask([*USUAL, *GERMAN[:2]]))
+    assert not any(minority_language_mask([*USUAL[:18], GERMAN[0]]))
+
+
+@pytest.mark.parametrize("language", ["French", "German", "Spanish"])
+def test_what_people_write_in_their_own_language_is_not_marked(language: str) -> None:
+    assert not any(minority_language_mask(WRITTEN[language] * 10))
+
+
+def test_no_docstring_of_the_standard_library_is_marked() -> None:
+    texts = stdlib_records(conf_base(Corpus))["text"].str.slice(0, 400).str.partition("\n\n")[0]
+    assert not any(minority_language_mask(list(texts)))

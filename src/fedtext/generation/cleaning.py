@@ -1,57 +1,30 @@
 """Post-processing of generated text: cut responses to samples, and filter by quality and script.
 
 The quality filter looks at the words alone, so it costs no privacy and needs no model. Small models now and then fall
-into a loop, repeat a character, leave a placeholder unfilled, address the user, or write in another script than in all
-their other texts.
+into a loop, repeat a character, leave a placeholder unfilled, address the user, or write in another script or language
+than in all their other texts.
 
 A text fails for its script if hardly any other text of the same call is in that script: a model prompted in English now
-and then answers in Chinese. No language is rejected by itself. The script of most texts is taken for the wanted one,
-and so is any script that at least one text in twenty has.
+and then answers in Chinese, or goes on in Spanish. No language is rejected by itself. The script of most texts is taken
+for the wanted one, and so is any script that at least one text in twenty has; languages likewise.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from fedtext.generation.languages import minority_language_mask
 from fedtext.generation.messages import is_whole_message, repeated_runs
 from fedtext.generation.phrases import addresses_the_user
 from fedtext.generation.prompt_forms import PromptForm
+from fedtext.generation.scripts import minority_script_mask
 from fedtext.generation.sentences import to_last_sentence, whole_sentences
 from fedtext.models.chunks import end_within, tokenizable
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
-
-
-FEWEST_TEXTS = 20  # texts; fewer are too few to call one an exception
-RARE = 1 / 20
-TOGETHER = dict.fromkeys(("HIRAGANA", "KATAKANA", "HANGUL"), "CJK")  # are written side by side
-
-
-def minority_script_mask(texts: Sequence[str]) -> list[bool]:
-    """Return whether each text is in a script that less than a twentieth of the texts with letters have.
-
-    No text is marked among fewer than 20, and no text without letters.
-    """
-    scripts = [script_of(text) for text in texts]
-    counts = Counter(filter(None, scripts))
-    least = counts.total() * RARE if counts.total() >= FEWEST_TEXTS else 0
-    return [script is not None and counts[script] < least for script in scripts]
-
-
-def script_of(text: str) -> str | None:
-    """Return the script of most of the text's letters, as Unicode names it ("LATIN", "CJK"); None without letters."""
-    counts = Counter(_script(letter) for letter in text if letter.isalpha())
-    return counts.most_common(1)[0][0] if counts else None
-
-
-def _script(letter: str) -> str:
-    first = unicodedata.name(letter, "UNNAMED").partition(" ")[0]
-    return TOGETHER.get(first, first)
 
 
 HELD_KEY = re.compile(r"([^\s0])\1{5}|(?<![\d.,])0{6}|0{13}")  # the same mark six times running, but for 1000000
@@ -66,8 +39,9 @@ FEWEST_WORDS = 8  # words, below which a phrase may well come twice
 
 
 def pass_quality_filter(texts: Sequence[str]) -> list[bool]:
-    """Return whether each text passes the quality filter and is not in a minority script."""
-    return [is_legible(text) and not stray for text, stray in zip(texts, minority_script_mask(texts), strict=True)]
+    """Return whether each text passes the quality filter, and is in no script or language that is rare among them."""
+    strays = zip(minority_script_mask(texts), minority_language_mask(texts), strict=True)
+    return [is_legible(text) and not any(stray) for text, stray in zip(texts, strays, strict=True)]
 
 
 def is_legible(text: str) -> bool:

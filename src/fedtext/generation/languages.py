@@ -1,4 +1,4 @@
-"""The language in which texts are wanted, from what the user says of them.
+"""The language in which texts are wanted, from what the user says of them; and texts in one that is not.
 
 Three things tell, in this order: a description that names it ("messages in French"), the openings, and the description
 itself. A script other than the Latin one tells by itself. In Latin script, function words do: articles, prepositions
@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from fedtext.generation.cleaning import script_of
+from fedtext.generation.scripts import common_labels, script_of
 
 ENGLISH = "English"
 FUNCTION_WORDS = {  # the commonest ones; a word of several languages stands with each
@@ -45,6 +45,8 @@ MANNER = (
 )
 NAMED = re.compile(rf"\bin (?:(?:{MANNER}) )?({'|'.join((*FUNCTION_WORDS, *OTHERS))})\b", re.IGNORECASE)
 WORD = re.compile(r"[^\W\d_]+")
+FEWEST_FOREIGN = 3  # different function words; English has "per" and "die", and names have "la" or "de"
+FOREIGN_SHARE = 1 / 3  # of all function words: a text may quote a sentence of another language
 
 
 def wanted_language(description: str | None, openings: Sequence[str] = ()) -> str | None:
@@ -73,3 +75,22 @@ def language_of(text: str) -> str | None:
     found = {name: sum(words[word] for word in listed.split()) for name, listed in FUNCTION_WORDS.items()}
     most = [name for name, count in found.items() if count == max(found.values()) > 0]
     return ENGLISH if ENGLISH in most else " or ".join(filter(None, (", ".join(most[:-1]), *most[-1:]))) or None
+
+
+def minority_language_mask(texts: Sequence[str]) -> list[bool]:
+    """Return whether each text is, for a third or more, in a language that less than a twentieth of the texts are in.
+
+    No text is marked among fewer than 20 whose language function words tell.
+    """
+    common = common_labels([language if language in FUNCTION_WORDS else None for language in map(language_of, texts)])
+    return [common is not None and _is_foreign(text, common) for text in texts]
+
+
+def _is_foreign(text: str, wanted: set[str]) -> bool:
+    words = set(WORD.findall(text.casefold()))
+    own = {word for name in wanted for word in FUNCTION_WORDS[name].split()}
+    foreign = max(
+        (len((words - own).intersection(listed.split())) for name, listed in FUNCTION_WORDS.items() if name not in wanted),
+        default=0,
+    )
+    return foreign >= max(FEWEST_FOREIGN, FOREIGN_SHARE * (foreign + len(words & own)))
