@@ -23,13 +23,15 @@ PACKAGE = ROOT / "src" / "fedtext"
 GENERATED = set((ROOT / "docs" / "reports").glob("*.md"))  # a program chose their lines
 PAGES = sorted(
     {
-        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "conf/README.md", "data/README.md")),
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")),
+        *(ROOT / name / "README.md" for name in ("conf", "data")),
         *(ROOT / "docs").rglob("*.md"),
     }
 )
-WIDTH = 100
+WIDTH, SIZE = 100, 20_000  # characters, bytes
 CODE = re.compile(r"`([^`\n]+)`")
 WHOLE = re.compile(r"fedtext(\.[A-Za-z_]\w*)+")
+PARAMETER = re.compile(r"([a-z_]+(?:\.[a-z_0-9]+)+)(?:=.*|: .*)?")  # "popri.rounds", "popri.rounds=3"
 PATH = re.compile(r"(src|tests|benchmarks|audits|conf|docs|notebooks)/[\w./*-]+")
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -121,7 +123,31 @@ def test_commands_name_what_exists(page: Path) -> None:
     assert {command: faults(command) for command in said if faults(command)} == {}
 
 
-BENCHMARKS = ("python -m benchmarks.", "python benchmarks/")
+@every_page
+def test_parameters_exist(page: Path) -> None:
+    """What begins with a group of parameters is a parameter, or a module or a function of the package of that name."""
+    parameters = known()[1]
+    named = {found[1] for text in in_code(page) if (found := PARAMETER.fullmatch(text))}
+    ours = {name for name in named if isinstance(parameters.get(name.partition(".")[0]), dict)}
+    missing = [name for name in ours if not has(parameters, name.split(".")) and not is_elsewhere(name, page)]
+    assert sorted(missing) == []
+
+
+def is_elsewhere(name: str, page: Path) -> bool:
+    """Whether a name with dots is of the code, a file's, or of the past."""
+    former = page.is_relative_to(ROOT / "docs" / "decisions") or page.name == "CHANGELOG.md"
+    return former or page.parent.name == "experiments" or defined(name) or Path(name).suffix in SUFFIXES
+
+
+SUFFIXES = {".csv", ".html", ".json", ".jsonl", ".md", ".parquet", ".py", ".yml"}
+SCRIPTS = ("python -m benchmarks.", "python -m fedtext", "python -m audits", "python -m tests.", "python benchmarks/")
+
+
+def module(name: str) -> Path | None:
+    """The file that `python -m NAME` runs; None if there is none."""
+    place = (ROOT / "src" if name.partition(".")[0] == "fedtext" else ROOT).joinpath(*name.split("."))
+    files = (place.with_suffix(".py"), place / "__main__.py")
+    return next((file for file in files if file.exists()), None)
 
 
 def strange(line: str) -> list[str]:
@@ -131,8 +157,8 @@ def strange(line: str) -> list[str]:
     if words[:1] == ["make"]:
         return [word for word in words[1:] if word not in targets]
     if words[:2] == ["python", "-m"]:
-        script = ROOT / f"{words[2].replace('.', '/')}.py"
-        if not script.exists():
+        script = module(words[2])
+        if script is None:
             return [words[2]]
         text = script.read_text("utf-8")
         return [word for word in words[3:] if word.startswith("--") and f'"{word}"' not in text]
@@ -142,7 +168,7 @@ def strange(line: str) -> list[str]:
 @every_page
 def test_scripts_and_targets_exist(page: Path) -> None:
     lines_of_code = [line.strip() for line in [*lines(page, fenced=True), *in_code(page)]]
-    said = [line for line in lines_of_code if line.startswith(("make ", *BENCHMARKS))]
+    said = [line for line in lines_of_code if line.startswith(("make ", *SCRIPTS))]
     assert {line: strange(line) for line in said if strange(line)} == {}
 
 
@@ -152,6 +178,8 @@ def test_scripts_and_targets_exist(page: Path) -> None:
         ("make tea", ["tea"]),
         ("make test  # all of it", []),
         ("python -m benchmarks.no_such", ["benchmarks.no_such"]),
+        ("python -m fedtext.privacy.published", ["fedtext.privacy.published"]),
+        ("python -m fedtext run", []),
         ("python -m benchmarks.recovery --seed 5", ["--seed"]),
         ("python -m benchmarks.recovery --seeds 5", []),
         ("python benchmarks/recovery.py --seeds 5", ["benchmarks/recovery.py"]),
@@ -227,6 +255,13 @@ def test_lines_fit(page: Path) -> None:
     """Prose only: a table's row and a line of code cannot be wrapped, nor can one long word."""
     long = [line for line in lines(page) if len(line) > WIDTH and not line.startswith(("|", "    ", "#"))]
     assert [line for line in long if re.search(r"\S\s+\S", line.strip().lstrip("->*[0123456789. "))] == []
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page not in GENERATED], ids=lambda p: str(p.relative_to(ROOT))
+)
+def test_a_page_can_be_finished(page: Path) -> None:
+    assert page.name == "CHANGELOG.md" or page.stat().st_size < SIZE
 
 
 def test_environments_are_told_apart() -> None:

@@ -62,6 +62,13 @@ def test_68_clients_are_told_before_the_run_that_they_cannot_be_heard() -> None:
     assert drowns(default_release(68, declared(8.0)))
 
 
+def test_the_remedy_names_the_population_that_a_user_declares() -> None:
+    """Of 90 declared people 68 are trained on, and the others are held out."""
+    said = signal_line(default_release(68, declared(population=90)))
+    assert said is not None
+    assert "; 680 clients (privacy.population=900), or ε = 15, would bring it to a quarter" in said
+
+
 def test_5012_clients_are_told_how_well_they_are_heard() -> None:
     ledger = default_release(5012, declared())
     assert signal_line(ledger) == "5,012 clients at ε = 1: the noise is 0.034 times the most that they can say"

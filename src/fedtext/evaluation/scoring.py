@@ -127,7 +127,7 @@ def score_conditions(
     Returns:
         By condition, arrays of `NextTokenCounts` over the held-out texts, `texts` (given to train on), what was chosen
         on them (`learning_rate`, `epochs` and, if texts were held out, `held_out_loss`), and with
-        `evaluation.scoring` the released code's figures, each under its own name.
+        `evaluation.published_metric` the released code's figures, each under its own name.
     """
     recipe: dict[str, Any] = {"length": length, "seed": evaluation.seed}
     scored = {}

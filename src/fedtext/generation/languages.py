@@ -89,8 +89,6 @@ def minority_language_mask(texts: Sequence[str]) -> list[bool]:
 def _is_foreign(text: str, wanted: set[str]) -> bool:
     words = set(WORD.findall(text.casefold()))
     own = {word for name in wanted for word in FUNCTION_WORDS[name].split()}
-    foreign = max(
-        (len((words - own).intersection(listed.split())) for name, listed in FUNCTION_WORDS.items() if name not in wanted),
-        default=0,
-    )
+    others = ((words - own) & set(listed.split()) for name, listed in FUNCTION_WORDS.items() if name not in wanted)
+    foreign = max(map(len, others), default=0)
     return foreign >= max(FEWEST_FOREIGN, FOREIGN_SHARE * (foreign + len(words & own)))

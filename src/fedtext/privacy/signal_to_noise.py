@@ -49,12 +49,19 @@ def _remedies(ledger: Ledger, worst: Signal) -> str:
     """Return how many units, and which epsilon, would make the noise tolerable."""
     wanted = TOLERABLE[worst.use]
     number = _rounded_up(worst.population_for(wanted))
-    units = f"{number:,.0f} {worst.unit}s"
+    units = f"{number:,.0f} {worst.unit}s{_declared_for(number, worst, ledger.declaration)}"
     if worst.asked < worst.population:
         units += f", {worst.asked * number / worst.population:,.0f} of them at a time"
     needed = epsilon_for(ledger, worst, wanted)
     strength = f", or ε = {_rounded_up(needed):g}," if needed <= MOST_EPSILON else ""
     return f"{units}{strength} would bring it to {'a quarter' if wanted < 1 else 'as much as they can say'}"
+
+
+def _declared_for(units: float, worst: Signal, declared: Privacy) -> str:
+    """Return the population to declare for so many asked units, where some are held out of the declared one."""
+    if declared.population is None or declared.population <= worst.population:
+        return ""
+    return f" (privacy.population={_rounded_up(units * declared.population / worst.population):.0f})"
 
 
 def epsilon_for(ledger: Ledger, signal: Signal, ratio: float) -> float:

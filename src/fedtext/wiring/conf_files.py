@@ -33,6 +33,7 @@ STANDALONE = (
     "openings",
     "examples",
     "drawn",
+    "sample_tokens",
     "globals",
     "runtime_params",
 )

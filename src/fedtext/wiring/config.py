@@ -25,11 +25,11 @@ from kedro.utils import find_kedro_project
 from omegaconf import OmegaConf
 from pydantic import ValidationError
 
-from fedtext.params.corpus import Corpus, as_openings, is_described
-from fedtext.params.generation import TEXT
+from fedtext.params.corpus import Corpus
 from fedtext.system.errors import FedtextError, did_you_mean
 from fedtext.system.refusal import RunRefusedError
 from fedtext.system.remote_files import is_address
+from fedtext.wiring.asked_texts import AskedTexts
 from fedtext.wiring.conf_files import CONF_ERRORS, DEFAULTS, config_error, deep_merge, read, resolved, with_defaults
 from fedtext.wiring.entries_of_models import comparisons
 from fedtext.wiring.one_run import check_no_other_run
@@ -62,14 +62,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
     - `${tracking_root:}` is where MLflow's records lie: the data root, or that which the environment variable
       FEDTEXT_TRACKING_ROOT names; `${tracking_uri:}` is the same directory as a URI. What mlflow.yml makes of them
       is completed (fedtext.wiring.tracking_server).
-    - `${description:}` describes the texts: `corpus.description` of the command line, else the global
-      `generation.description`; for the docstrings, that of the global `generation.docstrings` where neither is given.
-    - `${prompt:}` is the prompt template: `generation.prompt` of the command line, else the global; else for the
-      docstrings that of `generation.docstrings`, for other texts `list`. `${prompt_alone:}` is the same where there are
-      no examples yet: a page, or `chat`. `${drawn:temperature}`, `${drawn:repetition_penalty}` and
-      `${drawn:best_of}` are those of the template (`,alone`: where there are no examples yet), `${examples:}` is
-      whether it shows public texts.
-    - `${openings:}` are the words that texts begin with: `corpus.openings` of the command line, else the global.
+    - What generators are asked for has references of its own (fedtext.wiring.asked_texts).
     - Credentials of `conf/local` hold in every environment: of all folders it alone is kept out of the repository.
     - A private catalog entry is not previewed by Kedro-Viz unless it has `preview: true`, which the flow check refuses.
     """
@@ -89,19 +82,15 @@ class ProjectConfigLoader(OmegaConfigLoader):
         register("tracking_root", lambda: str(self.tracking_root), replace=True)
         register("tracking_uri", lambda: self.tracking_root.as_uri(), replace=True)  # noqa: PLW0108 - not known yet
         register("parameter", self._first_stated, replace=True)
-        register("description", lambda: self.description, replace=True)
-        register("prompt", lambda: self.prompt, replace=True)
-        register("openings", lambda: self.openings, replace=True)
-        register("drawn", self._drawn, replace=True)
-        register("examples", lambda: not self._writes_public_text(), replace=True)
-        register("prompt_alone", lambda: self._prompt_alone, replace=True)
+        self._asked = AskedTexts(self)
+        self._asked.register()
         ProjectConfigLoader.active = self
 
     def __getitem__(self, key: str) -> dict[str, Any]:
         """Return Kedro's value with the previews of private catalog entries switched off; files are read once."""
         if key != "globals":
             # What is read may ask for these, and Kedro cannot resolve the globals in the midst of that.
-            _ = self.data_root, self.description, self.prompt, self._parameter_files
+            _ = self.data_root, self._asked.description, self._asked.prompt, self._parameter_files
         if key in self or key not in self._read:  # what was set comes before what was read
             config = self._credentials() if key == "credentials" else self._checked(key)
             self._read[key] = self._completed(key, config)
@@ -147,7 +136,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
             found = self._checked("compare")
         except MissingConfigException:
             return {}
-        models = {**(self["globals"].get("models") or {}), **((self.runtime_params or {}).get("models") or {})}
+        models = {**self.global_group("models"), **((self.runtime_params or {}).get("models") or {})}
         return comparisons(found, models)
 
     def _merge_configs(self, config: dict[str, Any], env_config: dict[str, Any], key: str, env_path: str) -> Any:
@@ -327,78 +316,29 @@ class ProjectConfigLoader(OmegaConfigLoader):
             )
         return self.project_path / Path(str(chosen)).expanduser()
 
-    @cached_property
-    def description(self) -> str | None:
-        """A description of the texts in the plural; None if none is given."""
-        return cast("str | None", self._given("corpus", "description", lambda: self._stated("description")))
-
-    @cached_property
-    def prompt(self) -> str:
-        """The name of the prompt template with which generators are queried.
-
-        Where nothing says it: messages if the generator writes the public text from a description, as it was asked for
-        that, else lists.
-        """
-        by_text = "chat" if self._writes_public_text() else "list"
-        return str(self._given("generation", "prompt") or self._stated("prompt") or by_text)
-
-    @cached_property
-    def openings(self) -> list[str]:
-        """The words that texts begin with: `corpus.openings` of the command line, else the global."""
-        return list(as_openings(self._given("corpus", "openings", lambda: self._stated("openings"))))
-
-    @property
-    def _prompt_alone(self) -> str:
-        """Return the prompt template for a generator without examples yet."""
-        return self.prompt if TEXT in self.prompt else "chat"
-
-    def _drawn(self, name: str, where: str = "") -> float | int:
-        """Return `temperature`, `repetition_penalty` or `best_of`: the global one, else the prompt template's.
-
-        `where` is `alone` for prompts without examples, else empty.
-        """
-        stated, own = self["globals"]["generation"], self._given("generation", name)
-        prompt = self._prompt_alone if where else self.prompt
-        by_form = stated["drawn"]["chat" if prompt == "chat" else "other"]
-        given: float | int = next(value for value in (own, stated.get(name), by_form[name]) if value is not None)
-        return given
-
-    def _writes_public_text(self) -> bool:
-        """Return whether the generator writes the public text itself: its own texts are then not shown to it again."""
-        return is_described(self._parameter("corpus", "public_path"), self.description)
-
-    def _stated(self, name: str) -> str | None:
-        """Return a global about the texts; for docstrings, the docstrings' own where the general one is not set."""
-        stated = self["globals"].get("generation") or {}
-        told: str | None = stated.get(name)
-        if told is None and self._source() == "docstrings":
-            told = (stated.get("docstrings") or {}).get(name)
-        return told
-
-    def _source(self) -> str | None:
-        """Return `corpus.source`."""
-        found = self._parameter("corpus", "source")
-        return None if found is None else str(found)
-
-    def _parameter(self, group: str, name: str) -> object:
+    def stated(self, group: str, name: str) -> object:
         """Return an unresolved parameter: the command line's, else the environment's, else the base's."""
         stated = (
             OmegaConf.select(OmegaConf.create({group: file[group]}), f"{group}.{name}")
             for file in self._parameter_files
             if group in file
         )
-        return self._given(group, name, lambda: next((value for value in stated if value is not None), None))
+        return self.given(group, name, lambda: next((value for value in stated if value is not None), None))
 
     def _first_stated(self, *names: str) -> object:
         """Return the value of the first of these parameters, each `group.name`, that has one."""
-        stated = (self._parameter(*name.split(".")) for name in names)
+        stated = (self.stated(*name.split(".")) for name in names)
         found = next((value for value in stated if value is not None), None)
         return OmegaConf.create({"value": found}).value
 
-    def _given(self, group: str, name: str, otherwise: Callable[[], Any] = lambda: None) -> Any:
+    def given(self, group: str, name: str, otherwise: Callable[[], Any] = lambda: None) -> Any:
         """Return a parameter of the command line, or what `otherwise` gives where the command line has none."""
         given = (self.runtime_params or {}).get(group)
         return given[name] if isinstance(given, Mapping) and name in given else otherwise()
+
+    def global_group(self, name: str) -> Mapping[str, Any]:
+        """Return a group of the globals; empty where there is none."""
+        return self["globals"].get(name) or {}
 
     @cached_property
     def groups(self) -> frozenset[str]:
