@@ -70,6 +70,7 @@ ANSWERS = {
     **{f"drawn:{name}{where}": "1.0" for name in ("temperature", "repetition_penalty") for where in ("", ",alone")},
     "drawn:best_of,alone": "1",
 }
+SAMPLE_AND_MORE = re.compile(r'"\$\{sample_tokens:(?P<more>\d+)\}"')
 GIVEN_ELSE_GLOBAL = re.compile(r'"\$\{runtime_params:[\w.]+, \$\{globals:(?P<name>[\w.]+)\}\}"')
 BASE = Path(__file__).parents[1] / "conf" / "base"
 HOMES: dict[type[Parameters], str] = {
@@ -162,7 +163,7 @@ def parameters() -> dict[str, Any]:
     """Return all groups of conf/base as a run without text settings reads them; `${data_root:}` and the like stay."""
     groups: dict[str, Any] = {}
     for path in sorted(BASE.glob("parameters/*.yml")):
-        written = GIVEN_ELSE_GLOBAL.sub(_global, path.read_text(encoding="utf-8"))
+        written = SAMPLE_AND_MORE.sub(_longer, GIVEN_ELSE_GLOBAL.sub(_global, path.read_text(encoding="utf-8")))
         for asked, answer in ANSWERS.items():
             written = written.replace(f'"${{{asked}}}"', answer)
         groups |= read(written)
@@ -176,6 +177,11 @@ def _comparisons() -> dict[str, Any]:
         found = deep_merge(found, read(path.read_text(encoding="utf-8")))
     models = yaml.safe_load((BASE / "globals.yml").read_text(encoding="utf-8"))["models"]
     return comparisons(found, models)
+
+
+def _longer(mention: re.Match[str]) -> str:
+    length: int = yaml.safe_load((BASE / "parameters/corpus.yml").read_text(encoding="utf-8"))["chunking"]["length"]
+    return str(length + int(mention["more"]))
 
 
 def _global(mention: re.Match[str]) -> str:
