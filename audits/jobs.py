@@ -76,4 +76,4 @@ def models() -> dict[str, Any]:
     directory = Path(tempfile.mkdtemp(prefix="fedtext-audit-"))
     small = small_models(directory)
     named = {f"plm_{name}": small["generator"] for name in PLMS}
-    return {**small, **named, "encoder": load_encoder("offline", device="cpu")}
+    return {**small, **named, "downstream": small["generator"], "encoder": load_encoder("offline", device="cpu")}

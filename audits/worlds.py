@@ -66,7 +66,7 @@ class Job:
         algorithm: Its name among the registered pipelines.
         parameters: By group, as on the command line.
         public: The records of `public_records`.
-        models: By data set name: `encoder`, `generator`, `chunk_tokenizer`, `on_device`.
+        models: By data set name: `encoder`, `generator`, `downstream`, `chunk_tokenizer`, `on_device`.
     """
 
     algorithm: str
@@ -95,6 +95,11 @@ class Job:
         return {**public, "release_history": (), **self.models, **named}
 
 
+def needed(graph: Pipeline, target: str) -> list[Node]:
+    """Return the nodes, in order, by which a data set is made of a table's records."""
+    return [node for node in graph.to_outputs(target).nodes if not set(node.outputs) & SOURCES]
+
+
 class TwoWorlds:
     """The graph of a job, as far as `target` needs it, on two tables of records.
 
@@ -107,7 +112,7 @@ class TwoWorlds:
     def __init__(self, job: Job, records: tuple[pd.DataFrame, pd.DataFrame], target: str = "privacy_report") -> None:
         graph = job.graph()
         self.target = f"{job.algorithm}_{target}"
-        made = [node for node in graph.to_outputs(self.target).nodes if not set(node.outputs) & SOURCES]
+        made = needed(graph, self.target)
         drawn = {node.name for node in graph.from_inputs(KEY).nodes}
         self._later = [node for node in made if node.name in drawn]
         self._public = job.inputs(graph)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from audits.corpus import private_records, replaced, training_client, without, zeroed
-from audits.jobs import job
+from audits.jobs import OWN, job
 from audits.remembered import remembered
 from audits.statistics import sight
-from audits.worlds import TwoWorlds
+from audits.worlds import KEY, RECORDS, TwoWorlds, needed
 from fedtext.training import federated_training
 
 
@@ -54,3 +54,13 @@ def test_neighbours_differ_in_one_client() -> None:
             table[table["client_id"] == client]["text"].tolist()
             != records[records["client_id"] == client]["text"].tolist()
         )
+
+
+@pytest.mark.parametrize("name", sorted(OWN))
+def test_a_job_is_given_all_that_its_graph_reads(name: str) -> None:
+    """The attacks themselves are slow: a commit that gives an algorithm one more model would not see them fail."""
+    audited = job(name)
+    graph = audited.graph()
+    nodes = needed(graph, f"{audited.algorithm}_privacy_report")
+    read = {name for node in nodes for name in node.inputs} - {name for node in nodes for name in node.outputs}
+    assert read - audited.inputs(graph).keys() <= {KEY, *RECORDS}
