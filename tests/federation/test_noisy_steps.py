@@ -124,6 +124,19 @@ def test_coins_and_noise_of_a_training_are_told_apart_by_what_it_is_told() -> No
     assert (one != other).mean() > 0.9
 
 
+def test_two_trainings_of_empty_draws_share_no_noise() -> None:
+    """Equal bytes would say for certain that nobody whom one of them asked had anything to say."""
+
+    def answers(delta: float) -> np.ndarray:
+        privacy = declared(delta=delta)
+        opened = opened_ledger([query(privacy)], privacy, UNITS)
+        return release_noisy_steps(query(privacy), training(features), nobody(), opened, KEY)[0]
+
+    first, again, other = map(answers, (1e-4, 1e-4, 2e-4))
+    assert first.tobytes() == again.tobytes()
+    assert not np.isclose(first, other).any()
+
+
 def test_an_empty_draw_gives_pure_noise_and_nobody_need_hold_anything() -> None:
     answers, ledger, seen = run(batch=1, steps=30)
     assert ledger.releases[0].steps == 30

@@ -183,6 +183,25 @@ def test_two_equal_sums_of_other_samples_do_not_share_their_noise(aggregation: s
         assert np.std(first - other) == pytest.approx(math.sqrt(2) * MULTIPLIER, rel=0.05)
 
 
+@pytest.mark.parametrize("aggregation", ["secure", "trusted", "local"])
+def test_two_equal_sums_of_two_draws_do_not_share_their_noise(aggregation: str) -> None:
+    """Equal bytes would say for certain that nobody whom one of them asked alone had anything to say."""
+    dim, none = 5000, np.zeros(0, dtype=np.int64)
+    nobody = PrivateSamples(np.zeros((0, 1)), none, none, np.arange(50), none)
+    declared = {"sampling": "poisson", "clients_per_round": 20, "aggregation": aggregation, "noise_seed": 0}
+    declared |= {"unit": "record", "population": 50, "holders": 3, "epsilon": 8.0}
+
+    def released(settings: str, delta: float = 1e-6) -> np.ndarray:
+        opened = Ledger(declaration=conf_base(Privacy, declared | {"delta": delta}), population=50)
+        return release_noisy_sum(query(dim).about("", settings), lambda _: [], nobody, opened, KEY).sum
+
+    first = released("settings")
+    assert first.tobytes() == released("settings").tobytes()
+    for other in (released("others"), released("settings", 2e-6)):
+        draws = math.sqrt(3) if aggregation == "local" else 1
+        assert np.std(first - other) == pytest.approx(math.sqrt(2) * draws * MULTIPLIER, rel=0.05)
+
+
 @pytest.mark.parametrize(
     "declared",
     [

@@ -2,10 +2,11 @@
 
 1. The ledger is charged, for all releases of one call before the first of them.
 2. The budget guard admits it (fedtext.privacy.budget_guard). No private value has been read so far.
-3. The release function computes its sums of messages, and noise is drawn for each. It is bound to the question, to all
-   samples that were held, and to the very sum it hides. Two sums never share their noise, which their difference would
-   otherwise cancel. Nor do two that happen to be equal, which equal bytes would otherwise show. A release that draws
-   tokens by the exponential mechanism draws each by bits that are bound in the same way.
+3. The release function computes its sums of messages, and noise is drawn for each. It is bound to the question, to the
+   sample of units where they are sampled, to all samples that were held, and to the very sum it hides. Two sums never
+   share their noise, which their difference would otherwise cancel. Nor do two that happen to be equal, which equal
+   bytes would otherwise show. A release that draws tokens by the exponential mechanism draws each by bits that are
+   bound in the same way.
 4. The budget guard confirms and records it, by a keyed digest of the sums, before a result is returned.
 
 `charged_releases` is the only code that charges a ledger, asks the guard and draws noise (tests/contracts). A release
@@ -23,7 +24,14 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Int64
 
-from fedtext.federation.private_samples import Messages, PrivateSamples, samples_of, sampling_name, taking_part
+from fedtext.federation.private_samples import (
+    NO_SAMPLING,
+    Messages,
+    PrivateSamples,
+    samples_of,
+    sampling_name,
+    taking_part,
+)
 from fedtext.federation.query import Query
 from fedtext.federation.units import digest
 from fedtext.privacy.budget_guard import current
@@ -116,6 +124,8 @@ class ChargedRelease:
         self.ledger = _charged(plan, ledger)
         self._plan, self._key = plan, key
         self._draw = sampling_name(plan.query, self.part)
+        # Who was asked is secret: two sums of two draws that are equal must look no more alike than others.
+        self._sample = () if self._draw == NO_SAMPLING else (self._draw,)
         self._hidden: list[str] = []  # the streams and digests of all sums
         self._chosen: list[tuple[str, ...]] = []  # the same of all scores: several threads may draw
         self._open = True
@@ -166,7 +176,7 @@ class ChargedRelease:
         """
         self._validate_open()
         total = np.zeros(dim, dtype=np.int64)
-        for some in noised(HolderNoise(self._noise(), stream)):
+        for some in noised(HolderNoise(self._noise(), (*stream, *self._sample))):
             total += some
         self._hidden += self._named(stream, self.samples, total)
         return total
@@ -195,9 +205,13 @@ class ChargedRelease:
     def _named(
         self, stream: tuple[str, ...], held: PrivateSamples, sums: Int64[np.ndarray, "*shape"]
     ) -> tuple[str, ...]:
-        """Return what binds a draw to stream, samples, and sums or scores of them; refuse it after the confirmation."""
+        """Return what binds noise to its stream, the units asked, the samples, and sums or scores of them.
+
+        Raises:
+            ValueError: the release was confirmed already.
+        """
         self._validate_open()
-        return (*stream, f"{held.digest} {digest(sums)}")
+        return (*stream, *self._sample, f"{held.digest} {digest(sums)}")
 
     def _noise(self) -> Noise:
         if not isinstance(self._plan, PlannedNoise):
