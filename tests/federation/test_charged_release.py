@@ -171,7 +171,7 @@ def test_no_noise_is_drawn_after_the_release_was_confirmed() -> None:
     with refuses("noise-drawn-outside-release"):
         one.noised(zeros(), ("another sum",))
     with refuses("noise-drawn-outside-release"):
-        one.sum_of_noised(lambda noise: [noise.sum_of([(1, zeros())], DIM)], ("another sum",), DIM)
+        one.sum_of_noised(lambda noise: [noise.sum_of([(1, zeros())], DIM, {})], ("another sum",), DIM)
 
 
 def calls(source: str) -> set[str]:

@@ -183,6 +183,24 @@ def test_two_equal_sums_of_other_samples_do_not_share_their_noise(aggregation: s
         assert np.std(first - other) == pytest.approx(math.sqrt(2) * MULTIPLIER, rel=0.05)
 
 
+@pytest.mark.parametrize("holders", [None, 3])
+def test_a_client_s_own_noise_is_bound_to_what_it_holds_and_to_nobody_else_s(holders: int | None) -> None:
+    """Under `local` the server sees each message: equal bytes would say that a changed record moved nothing."""
+    dim, unit = 5000, "client" if holders is None else "record"
+    declared = {"epsilon": 8.0, "delta": 1e-6, "noise_seed": 0, "aggregation": "local", "unit": unit, "population": 3}
+    opened = Ledger(declaration=conf_base(Privacy, declared | {"holders": holders}), population=3)
+
+    def released(features: np.ndarray) -> np.ndarray:
+        held = PrivateSamples(features, np.arange(3), np.zeros(3, dtype=int), np.arange(3), np.arange(3))
+        silent = [Block(np.arange(3), np.zeros((3, dim)))]
+        return release_noisy_sum(query(dim), lambda _: silent, held, opened, KEY).sum
+
+    first, again = released(np.eye(3)), released(np.eye(3))
+    assert first.tobytes() == again.tobytes()
+    moved = first - released(np.eye(3)[[0, 1, 1]])  # one of three has another record
+    assert np.std(moved) == pytest.approx(math.sqrt(2) * MULTIPLIER, rel=0.05)
+
+
 @pytest.mark.parametrize("aggregation", ["secure", "trusted", "local"])
 def test_two_equal_sums_of_two_draws_do_not_share_their_noise(aggregation: str) -> None:
     """Equal bytes would say for certain that nobody whom one of them asked alone had anything to say."""

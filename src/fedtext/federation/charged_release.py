@@ -16,7 +16,7 @@ function gets its samples and its noise from it, and cannot leave out a step.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -91,11 +91,16 @@ class HolderNoise:
     noise: Noise
     stream: tuple[str, ...]
 
-    def sum_of(self, sent: Messages, dim: int) -> Int64[np.ndarray, " dim"]:
-        """Return the sum of what some holders send, by their codes, each with noise bound to it and to the holder."""
+    def sum_of(self, sent: Messages, dim: int, held: Mapping[int, str]) -> Int64[np.ndarray, " dim"]:
+        """Return the sum of what some holders send, by their codes, each with noise bound to it and to the holder.
+
+        `held` are digests of what each holder has (`PrivateSamples.digests_of`): its noise is bound to its own samples
+        and to nobody else's. Two messages that are equal then look no more alike than others.
+        """
         total = np.zeros(dim, dtype=np.int64)
         for sender, message in sent:
-            total += self.noise.on(message, ("client", str(sender), *self.stream, digest(message)))
+            own = ("client", str(sender), *self.stream, f"{held.get(sender, '')} {digest(message)}")
+            total += self.noise.on(message, own)
         return total
 
 

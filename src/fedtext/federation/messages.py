@@ -106,4 +106,5 @@ def _summed_by_holder(request: Request, piece: Piece) -> dict[int, Int64[np.ndar
 
 
 def _noised(request: Request, noise: HolderNoise, piece: Piece) -> Int64[np.ndarray, " dim"]:
-    return noise.sum_of(request.messages(piece), request.dim)
+    held = piece.samples.digests_of(piece.samples.unit)
+    return noise.sum_of(request.messages(piece), request.dim, held)

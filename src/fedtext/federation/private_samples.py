@@ -178,11 +178,24 @@ class PrivateSamples:
     def digest(self) -> str:
         """Digest of all that is held, in whatever order; whoever knows it can try texts, so it is private."""
         facts = [self.unit, self.label] if self.holder is None else [self.unit, self.label, self.holder]
+        enrolled = np.sort(self.enrolled.astype(np.int64)).tobytes()
+        return hashlib.sha256(enrolled + hashlib.sha256(b"".join(sorted(self._each(facts)))).digest()).hexdigest()
+
+    def digests_of(self, owner: Int[np.ndarray, " sample"]) -> dict[int, str]:
+        """Return, by its code, a digest of what each owner of samples holds, in whatever order, and of nothing else.
+
+        `owner` is the owner of each sample: its unit, or its data holder.
+        """
+        own: dict[int, list[bytes]] = {}
+        for one, sample in zip(owner.tolist(), self._each([self.unit, self.label]), strict=True):
+            own.setdefault(one, []).append(sample)
+        return {one: hashlib.sha256(b"".join(sorted(held))).hexdigest() for one, held in own.items()}
+
+    def _each(self, facts: Sequence[Int[np.ndarray, " sample"]]) -> Iterator[bytes]:
+        """Return a digest of each sample, with these facts of it."""
         codes = np.stack(facts, axis=1).astype(np.int64)
         rows = zip(np.ascontiguousarray(self.features), codes, strict=True)
-        each = sorted(hashlib.sha256(row.tobytes() + code.tobytes()).digest() for row, code in rows)
-        enrolled = np.sort(self.enrolled.astype(np.int64)).tobytes()
-        return hashlib.sha256(enrolled + hashlib.sha256(b"".join(each)).digest()).hexdigest()
+        return (hashlib.sha256(row.tobytes() + code.tobytes()).digest() for row, code in rows)
 
     def holder_of(self) -> dict[int, int]:
         """Map each unit that has a sample to the code of its data holder.

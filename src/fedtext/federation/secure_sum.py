@@ -123,7 +123,8 @@ def release_grid_sum(
             total = release.sum_of_noised(partial(noised_sums, request, samples, sampled), stream, query.dim)
         else:
             sent = sent_by_holders(holder_sums(request, samples, sampled), samples, part, query.dim)
-            total = release.sum_of_noised(lambda noise: [noise.sum_of(sent, query.dim)], stream, query.dim)
+            held = {} if samples.holder is None else samples.digests_of(samples.holder)
+            total = release.sum_of_noised(lambda noise: [noise.sum_of(sent, query.dim, held)], stream, query.dim)
         # 2^modulus_bits is a divisor of 2^64, modulo which the sums are taken
         return GridSum(centred(total, modulus_bits), plan, charged)
 
