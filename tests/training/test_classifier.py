@@ -9,7 +9,7 @@ import pytest
 
 from fedtext.models.encoder import Encoder, load_encoder
 from fedtext.params.evaluation import ClassifierTraining
-from fedtext.training.classifier import FineTuned, _first_states, train_classifier
+from fedtext.training.classifier import FineTuned, Logistic, _first_states, train_classifier
 from tests.parameters import conf_base
 from tests.refusals import refuses
 
@@ -47,6 +47,25 @@ def test_it_learns_and_a_class_without_texts_is_not_given(kind: str, reads: str,
     assert learner.probabilities([]).shape == (0, 3)
     assert kind == "fine_tuned" or (found[:, 1] == 0).all()
     assert all((weight == before[name]).all() for name, weight in encoder.model.state_dict().items())
+
+
+@pytest.mark.parametrize("kind", ["tfidf", "embeddings", "fine_tuned"])
+def test_a_text_s_probabilities_depend_on_no_other_text(kind: str, encoder: Encoder) -> None:
+    """A test client sends how many of its texts were right, and nobody else's text may move that, to the last bit."""
+    rng, words = np.random.default_rng(0), " ".join(TEXTS).split()
+    texts = [" ".join(rng.choice(words, size=size)) for size in (90, *rng.integers(3, 12, size=20))]
+    training = conf_base(ClassifierTraining, kind=kind, fine_tuning={**FAST, "epochs": 0.5})
+    learner = train_classifier(encoder, TEXTS, CODES // 2, 2, training, seed=1, label="test")
+    among_all, without_one = learner.probabilities(texts)[1:], learner.probabilities(texts[1:])
+    assert among_all.tobytes() == without_one.tobytes()
+
+
+@pytest.mark.parametrize("codes", [CODES // 2, np.arange(len(CODES)) % 3])
+def test_a_regression_s_probabilities_are_scikit_learn_s(codes: np.ndarray, encoder: Encoder) -> None:
+    learner = train_classifier(encoder, TEXTS, codes, 3, conf_base(ClassifierTraining), seed=1, label="test")
+    assert isinstance(learner, Logistic)
+    theirs = learner._regression.predict_proba(learner._features(NEW))
+    assert learner.probabilities(NEW)[:, learner._regression.classes_] == pytest.approx(theirs, abs=1e-6)
 
 
 def test_fine_tuning_is_repeated_by_its_seed(encoder: Encoder) -> None:

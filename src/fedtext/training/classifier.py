@@ -3,6 +3,9 @@
 Classes are codes 0, ..., C - 1. A class without a training text has probability 0 and is never predicted. Where only
 one class has texts, every text gets that class.
 
+A text's probabilities depend on that text alone, to the bit, whatever texts are classified with it: a test client sends
+which of its texts got the right class, and a text on the border of two classes must not move with another client.
+
 The fine-tuned encoder has a linear head, and all of its weights are trained. The head reads the encoder's sentence
 embedding before it is scaled to norm 1, for a plain BERT the mean of the tokens' states; or, as in the papers that
 fine-tune BERT-base, the state of the first token.
@@ -17,9 +20,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from jaxtyping import Float, Int
 
+from fedtext.embedding.exact_product import exact_product
 from fedtext.params.evaluation import ClassifierTraining, Kind
+from fedtext.system.cores import over_cores
 from fedtext.system.errors import InputError
-from fedtext.training.encoder_steps import Rows, batches, fine_tune
+from fedtext.training.encoder_steps import Rows, fine_tune
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -115,8 +120,20 @@ class Logistic:
         """Compute the probability of each class for every text; 0 for a class without training texts."""
         found = np.zeros((len(texts), self._classes))
         if len(texts):
-            found[:, self._regression.classes_] = self._regression.predict_proba(self._features(texts))
+            found[:, self._regression.classes_] = self._of_rows(self._features(texts))
         return found
+
+    def _of_rows(self, rows: Any) -> Probabilities:
+        """Compute what `predict_proba` does, but for the rounding of its products, which depends on other rows."""
+        from scipy.sparse import issparse
+        from scipy.special import softmax
+
+        weights = self._regression.coef_.T.astype(np.float64)
+        scores = rows @ weights if issparse(rows) else exact_product(rows.astype(np.float64), weights)
+        scores = scores + self._regression.intercept_
+        if scores.shape[1] == 1:  # of two classes it has the scores of the second alone
+            scores = np.concatenate([np.zeros_like(scores), scores], axis=1)
+        return np.asarray(softmax(scores, axis=1))
 
 
 def _on_tfidf(
@@ -162,9 +179,6 @@ KINDS: dict[Kind, Callable[..., Classifier]] = {
 }
 
 
-PREDICTED_AT_ONCE = 64
-
-
 class FineTuned:
     """A fine-tuned encoder and its head, which reads the first token or the sentence; its weights are its own."""
 
@@ -176,10 +190,17 @@ class FineTuned:
 
     def logits(self, texts: Sequence[str]) -> Tensor:
         """Compute the logit of each class for every text."""
+        return self._read(self._tokens(texts))
+
+    def _tokens(self, texts: Sequence[str]) -> dict[str, Any]:
+        padding = {"padding": True, "truncation": True, "max_length": self._length}
+        features: dict[str, Any] = self._model.preprocess(list(texts), processing_kwargs={"text": padding})
+        return features
+
+    def _read(self, features: dict[str, Any]) -> Tensor:
         from sentence_transformers.util import batch_to_device
 
-        model, padding = self._model, {"padding": True, "truncation": True, "max_length": self._length}
-        features: dict[str, Any] = model.preprocess(list(texts), processing_kwargs={"text": padding})
+        model = self._model
         features = batch_to_device(features, model.device)
         for module in [model[0]] if self._first_token else model:
             if type(module).__name__ != "Normalize":  # the head learns its own scale
@@ -188,15 +209,16 @@ class FineTuned:
         return logits
 
     def probabilities(self, texts: Sequence[str]) -> Float[np.ndarray, "text class"]:
-        """Compute the probability of each class for every text."""
+        """Compute the probability of each class for every text, each by itself: a batch is as wide as its longest."""
+        alone = (self._tokens([text]) for text in texts)  # in this thread: tokenizers are not made for several
+        rows = over_cores(self._odds, alone, len(texts), self._model.device)
+        return np.concatenate([np.zeros((0, self._head.out_features)), *rows])
+
+    def _odds(self, features: dict[str, Any]) -> Float[np.ndarray, "text class"]:
         import torch
 
-        found = [np.zeros((0, self._head.out_features))]
         with torch.inference_mode():
-            for some in batches(texts, PREDICTED_AT_ONCE):
-                rows = self.logits(some).float()
-                found.append(rows.softmax(dim=1).cpu().numpy().astype(np.float64))
-        return np.concatenate(found)
+            return np.asarray(self._read(features).float().softmax(dim=1).cpu().numpy(), dtype=np.float64)
 
 
 def _first_states(features: Mapping[str, Any]) -> Tensor:
