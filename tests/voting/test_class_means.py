@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fedtext.federation.federation import Simulated
 from fedtext.federation.private_samples import PrivateSamples
-from fedtext.voting.class_means import class_similarity, class_sum_blocks
+from fedtext.federation.query import Query
+from fedtext.params.privacy import Privacy
+from fedtext.privacy.ledger import Ledger
+from fedtext.privacy.noise import new_noise_key
+from fedtext.voting.class_means import class_similarity, class_sum_blocks, noised_class_means
+from tests.parameters import conf_base
 from tests.voting.examples import unit
 
 
@@ -42,3 +50,17 @@ def test_a_record_moves_the_sum_by_one() -> None:
 def test_likeness_is_by_direction_and_a_class_without_any_says_nothing() -> None:
     sums, texts = np.array([[0.0, 5.0], [0.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
     assert class_similarity(texts, np.array([0, 0, 1]), sums).tolist() == [1.0, 0.0, 0.0]
+
+
+def test_means_of_other_classes_share_no_noise_though_nobody_holds_them() -> None:
+    """Equal bytes would say for certain that nobody holds a text of the class that one of two runs leaves out."""
+    samples = replace(held(2), label=np.zeros(30, dtype=np.int64))  # all are of the first class
+    declared = conf_base(Privacy, {"epsilon": 8.0, "delta": 1e-5, "noise_seed": 2, "noise_multiplier": 5.0})
+    ledger = Ledger(declaration=declared, population=8)
+    query, federation = Query("means", 0, 12, 1.0, 5.0), Simulated(samples, new_noise_key(2))
+
+    def released(labels: str) -> np.ndarray:
+        return noised_class_means(query, federation, labels.split(), ledger)[0]
+
+    assert np.array_equal(released("sea land air"), released("sea land air"))
+    assert not np.isclose(released("sea land air"), released("sea land fire")).any()

@@ -7,6 +7,8 @@ code travels.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -45,6 +47,14 @@ class Question(Asked):
     @abstractmethod
     def blocks(self, held: PrivateSamples) -> Iterable[Block]:
         """Compute what each unit that holds samples contributes, unclipped, at most one row a unit."""
+
+
+def classes_name(classes: Sequence[str]) -> str:
+    """Return a digest of the declared classes, which names a sum's noise.
+
+    Where another run declares another class, equal bytes would say for certain that nobody holds a sample of either.
+    """
+    return hashlib.sha256(json.dumps([*classes]).encode()).hexdigest()
 
 
 def question_parts(question: Asked) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

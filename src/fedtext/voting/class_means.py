@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from fedtext.federation.federation import Federation
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.question import Question
+from fedtext.federation.question import Question, classes_name
 from fedtext.federation.units import Block
 from fedtext.privacy.ledger import Ledger
 
@@ -72,7 +72,7 @@ def noised_class_means(
         A sum of embeddings a class, and the charged ledger.
     """
     classes = max(len(labels), 1)
-    asked = query.about("", repr(("class means", labels)))
+    asked = query.about(f"class means {classes_name(labels)}")
     total, charged = federation.summed(asked, ClassMeans(labels=tuple(labels)), ledger)
     return total.reshape(classes, -1), charged
 

@@ -20,7 +20,7 @@ from jaxtyping import Bool, Float, Int
 from fedtext.federation.federation import Federation
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Parts, Query
-from fedtext.federation.question import Question
+from fedtext.federation.question import Question, classes_name
 from fedtext.federation.units import Block, digest
 from fedtext.privacy.ledger import Ledger
 from fedtext.voting.ballots import nearest_histogram_blocks, top_q_blocks
@@ -91,6 +91,11 @@ class Vote(Question):
         """How a unit votes."""
 
     @property
+    def rule(self) -> str:
+        """How a unit votes, and the classes that its samples are told apart by: both name the noise."""
+        return f"{self.ballot.rule} {classes_name(self.classes)}" if self.classes else self.ballot.rule
+
+    @property
     def voted_on(self) -> Bool[np.ndarray, " candidate"]:
         """Mask of the candidates that can get votes."""
         return np.ones(len(self.label), dtype=bool)
@@ -123,7 +128,7 @@ def noised_tally(query: Query, vote: Vote, federation: Federation, ledger: Ledge
     """
     ballot, candidates = vote.ballot, vote.candidates
     layout = ballot.layout(len(candidates.label))
-    asked = replace(query, dim=layout.dim).about(f"{candidates.public_digest} {ballot.rule}", ballot.settings)
+    asked = replace(query, dim=layout.dim).about(f"{candidates.public_digest} {vote.rule}", ballot.settings)
     total, charged = federation.summed(asked, vote, ledger)
     return Tally(layout.read(total), charged)
 

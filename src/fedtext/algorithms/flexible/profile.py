@@ -17,7 +17,7 @@ from jaxtyping import Float
 from fedtext.federation.federation import Federation
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.query import Query
-from fedtext.federation.question import Question
+from fedtext.federation.question import Question, classes_name
 from fedtext.federation.secure_sum import NoisySum
 from fedtext.federation.units import Block
 from fedtext.generation.apportionment import apportion, proportions
@@ -57,7 +57,7 @@ class Profile(Question):
 
 def noised_profile(query: Query, federation: Federation, params: Flexible, ledger: Ledger) -> NoisySum:
     """Release the profile, and charge every silo in the ledger."""
-    asked = query.about("", repr(("profile", params.labels)))
+    asked = query.about(f"profile {classes_name(params.labels)}")
     return federation.summed(asked, Profile(labels=params.labels), ledger)
 
 

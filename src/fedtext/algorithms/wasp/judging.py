@@ -173,8 +173,8 @@ def noised_model_sums(
     question = ModelSums(
         wasp=wasp, embeddings=candidates.embeddings, label=candidates.label, model=model, models=query.dim
     )
-    ballot, told = question.ballot, digest(candidates.embeddings, candidates.label, model)
-    return federation.summed(query.about(f"{told} {ballot.rule}", ballot.settings), question, ledger)
+    told = digest(candidates.embeddings, candidates.label, model)
+    return federation.summed(query.about(f"{told} {question.rule}", question.ballot.settings), question, ledger)
 
 
 def plain_votes(samples: PrivateSamples, candidates: Candidates, wasp: Wasp) -> Scores:
