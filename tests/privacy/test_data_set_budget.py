@@ -104,6 +104,31 @@ def test_the_first_run_pays_and_the_same_release_again_is_the_same_bytes_and_fre
     assert total_epsilon([entry], opened(), RULES) == pytest.approx(1.0, rel=1e-6)
 
 
+STRICT = {"epsilon": 1.0, "adjacency": "replace_one", "delta": 1e-6}
+
+
+def test_a_promise_that_was_made_of_bytes_that_were_there_already_is_kept(tmp_path: Path) -> None:
+    wide, strict = opened(noise_multiplier=40.0, epsilon=8.0), opened(noise_multiplier=40.0, **STRICT)
+    first, again = (run(account(tmp_path), one)[0] for one in (wide, strict))
+    assert first.tobytes() == again.tobytes()
+    assert total_epsilon(release_history(tmp_path), wide, RULES) < 0.2, "one release, whoever it was promised to"
+    further = opened(noise_multiplier=4.0, epsilon=8.0)
+    with pytest.raises(TotalExceeded, match="replace_one"):
+        run(account(tmp_path), further)
+
+
+def test_no_run_promises_what_is_broken_already(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The bytes are there, and cost nothing more; but they and others cost more than is promised now."""
+    for noise in (40.0, 4.0):
+        run(account(tmp_path), opened(noise_multiplier=noise, epsilon=8.0))
+    with refuses("promise-broken-already"):
+        run(account(tmp_path), opened(noise_multiplier=40.0, **STRICT))
+    assert len(release_history(tmp_path)) == 2
+    caplog.clear()
+    run(account(tmp_path), opened(noise_multiplier=40.0, **STRICT | {"epsilon": 8.0}))
+    assert not caplog.records, "nothing was released again"
+
+
 DELTAS = (1e-4, 1.01e-4, 1.02e-4, 1.03e-4)
 
 

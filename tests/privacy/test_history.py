@@ -43,11 +43,22 @@ def test_what_was_answered_is_read_back_whole_in_order_and_once(tmp_path: Path) 
     assert History(tmp_path).entries() == (TWO, ONE, THREE), "by another run"
 
 
-@pytest.mark.parametrize("change", [{"receipt": "other"}, {"round": 9}, {"release": release(3.0, round=1)}])
-def test_another_answer_is_another_entry_and_the_node_s_name_makes_none(tmp_path: Path, change: dict) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"receipt": "other"},
+        {"round": 9},
+        {"release": release(3.0, round=1)},
+        {"delta": 1e-9},
+        {"budgets": (("a", 1.0),)},
+    ],
+)
+def test_another_answer_or_promise_is_another_entry_and_the_node_s_name_makes_none(
+    tmp_path: Path, change: dict
+) -> None:
     history = History(tmp_path)
     history.add(ONE)
-    assert not history.add(ONE.model_copy(update={"node": "renamed", "delta": 1e-9}))
+    assert not history.add(ONE.model_copy(update={"node": "renamed", "budget": 9.0}))
     assert history.add(ONE.model_copy(update=change))
     assert len(history.own()) == 2
 

@@ -132,9 +132,10 @@ class NodeBudgetGuard:
         assert self._ledger is not None  # admitted before
         with self.account.while_recording():
             entry = self._entry(self._ledger, release, round, receipt).model_copy(update={"draw": draw})
-            new = self.account.history.add(entry, judge=lambda: self._recheck(release, entry))
-            self._own.add(entry.key)
-            self.again |= new and any(one.node == self.node and one.key not in self._own for one in self._entries())
+            new = all(one.answer != entry.answer for one in self._entries())
+            self.account.history.add(entry, judge=lambda: self._recheck(release, entry))
+            self._own.add(entry.answer)
+            self.again |= new and any(one.node == self.node and one.answer not in self._own for one in self._entries())
         self.passed.append(release)
 
     def _recheck(self, release: Release, entry: Spent) -> None:
@@ -143,6 +144,8 @@ class NodeBudgetGuard:
         made = self._made(release, entry.draw)
         if any(one.key == entry.key for one in self._entries()):  # the very same bytes
             self._check_confirmed(release, [entry])
+        elif any(one.answer == entry.answer for one in self._entries()):
+            self._check_promise(release, entry)
         elif not made:
             self.account._check(self._ledger, [release])
         elif any(one.round == entry.round for one in made):
@@ -180,6 +183,19 @@ class NodeBudgetGuard:
                 f"release it now would make epsilon {worst.epsilon:.6g}, {_promised_of(worst)}. Nothing was released. "
                 f"{REMEDY}",
                 code="charge-overtaken",
+                value=release.name,
+            )
+
+    def _check_promise(self, release: Release, entry: Spent) -> None:
+        """Raise RunRefusedError if the very same bytes are to leave under a promise that is broken already."""
+        if self.account.public:
+            return
+        if (worst := self._overdrawn(release, (*self._entries(), entry))) is not None:
+            raise RunRefusedError(
+                f"'{release.name}' was released before, and under another promise: what these people have released "
+                f"costs epsilon {worst.epsilon:.6g}, {_promised_of(worst)}. Nothing was released. Declare what was "
+                f"declared then. {REMEDY}",
+                code="promise-broken-already",
                 value=release.name,
             )
 

@@ -130,9 +130,14 @@ class Spent(Parameters):
         return self.release is not None and self.release.unit == "record" and self.spans != rules.spans
 
     @property
-    def key(self) -> tuple[object, ...]:
-        """The entry's identity: equal for repetitions of one release."""
+    def answer(self) -> tuple[object, ...]:
+        """What left: equal for repetitions of one release, whatever they promised."""
         return (self.release, self.reason, self.round, self.receipt, self.part)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The entry's identity: an answer, and what was promised with it."""
+        return (*self.answer, self.promise, self.partition, self.budgets)
 
 
 class Total(NamedTuple):
@@ -340,8 +345,8 @@ def _on(mine: Sequence[Spent], ledger: Ledger, rules: Rules, promise: Promise) -
 
 
 def counted_entries(history: Sequence[Spent], ledger: Ledger, rules: Rules) -> list[Spent]:
-    """Return the entries that `totals` accounts for."""
-    return [entry for entry in history if _may_concern(entry, ledger, rules)]
+    """Return the entries that `totals` accounts for, one of each answer."""
+    return list({entry.answer: entry for entry in history if _may_concern(entry, ledger, rules)}.values())
 
 
 @dataclass
