@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from operator import itemgetter
 from pathlib import Path
 
@@ -129,7 +129,8 @@ class History:
                     self._registry.add(root, entries)
                 self._registry.register_data_set(root, clients, texts)
         for root in self._roots:  # once a database has confirmed it
-            write_text(root / FOLDER / NAMED, self._name_digest(root))
+            with _alone_in(root):
+                write_text(root / FOLDER / NAMED, self._name_digest(root))
         self._is_known = True
 
     def restore(self) -> None:
@@ -183,7 +184,7 @@ class History:
                 locks.enter_context(self._registry.locked(self._roots, whole=whole))
             for root in sorted(self._roots):  # always in one order, so that no two runs wait for each other
                 make_own_folder(root / FOLDER)
-                locks.enter_context(locked(root / FOLDER / "releases.lock", wait=True))
+                locks.enter_context(_alone_in(root))
             yield
 
     def _append(self, root: Path, entry: Spent) -> bool:
@@ -212,6 +213,11 @@ class History:
                 value=str(root / FOLDER / FILE),
             )
         return entries
+
+
+def _alone_in(root: Path) -> AbstractContextManager[None]:
+    """Hold the lock on a data root's history: two who write one file would take each other's half-written one."""
+    return locked(root / FOLDER / "releases.lock", wait=True)
 
 
 def release_history(data_root: Path | str) -> tuple[Spent, ...]:
