@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fedtext.evaluation import private_evaluation
-from fedtext.evaluation.measures.measure import Counts
+from fedtext.evaluation.measures.measure import Counts, Scored
 from fedtext.evaluation.private_evaluation import EvaluationQuery
 from fedtext.federation.private_samples import PrivateSamples
 from fedtext.federation.secure_sum import release_noisy_sum
@@ -40,6 +40,8 @@ def release_accuracies(
     units: tuple[np.ndarray, np.ndarray | None],
     ledger: Ledger,
     key: NoiseKey,
+    *,
+    scored: Mapping[str, Scored],
 ) -> tuple[np.ndarray, Ledger]:
     """Make the planned release `name` of each test client's right predictions.
 
@@ -50,6 +52,8 @@ def release_accuracies(
         units: The unit of each held-out text, and its holder.
         ledger: The test clients' ledger, opened for this release among others.
         key: The key of the noise.
+        scored: All scores of each held-out text, by condition: they name the noise. Models of two sets of texts may be
+            right as often, and equal bytes would say for certain that they are so in every client's text.
 
     Returns:
         The noisy sum, and the charged ledger.
@@ -70,4 +74,5 @@ def release_accuracies(
         PrivateSamples.of_one_class(held_counts, *units),
         ledger,
         key,
+        bound_to=digest(*(np.asarray(scored[name][one]) for name in counted for one in sorted(scored[name]))),
     )

@@ -58,6 +58,7 @@ def release_noisy_sum(
     key: NoiseKey,
     *,
     modulus_bits: int = 64,
+    bound_to: str = "",
 ) -> NoisySum:
     """Release the noisy sum of the sampled units' contributions, each clipped here, and charge the ledger.
 
@@ -79,6 +80,7 @@ def release_noisy_sum(
         ledger: The ledger to charge.
         key: The run's secret noise key.
         modulus_bits: Sums are taken modulo 2^modulus_bits.
+        bound_to: What names the noise beside the sum (`release_grid_sum`).
 
     Raises:
         BudgetExceeded: ledger or budget guard refuse; no private value has been read.
@@ -86,7 +88,9 @@ def release_noisy_sum(
             value has been read), samples are of units that the ledger was not opened for, a block is not `query.dim`
             wide, or a unit contributes that was not sampled, or twice.
     """
-    total, plan, charged = release_grid_sum(query, blocks_of, samples, ledger, key, modulus_bits=modulus_bits)
+    total, plan, charged = release_grid_sum(
+        query, blocks_of, samples, ledger, key, modulus_bits=modulus_bits, bound_to=bound_to
+    )
     return NoisySum(dequantise(total, plan.step), charged)
 
 

@@ -123,7 +123,7 @@ def release_classification(
     contribution = AccuracyContribution(HALF, classification.clip_norm, TEXTS)
     name = (ledger.planned or ())[-2].name  # the last is that of next-token accuracies
     units = units_and_holders(private_test_sample, ledger.declaration)
-    return release_accuracies(counted, contribution, name, units, ledger, private_noise_key)
+    return release_accuracies(counted, contribution, name, units, ledger, private_noise_key, scored=conditions)
 
 
 def compare_released_classifications(

@@ -113,7 +113,7 @@ def release_accuracy(
     counted = {name: ACCURACY.counts(counts) for name, counts in conditions.items()}
     contribution = AccuracyContribution(guess[ACCURACY.name], evaluation.clip_norm, private_evaluation.TOKENS)
     name, units = (ledger.planned or ())[-1].name, units_and_holders(private_test_sample, ledger.declaration)
-    return release_accuracies(counted, contribution, name, units, ledger, private_noise_key)
+    return release_accuracies(counted, contribution, name, units, ledger, private_noise_key, scored=conditions)
 
 
 def compare_released_accuracies(
