@@ -6,6 +6,7 @@ A data set may wrap another (`CachedDataset`, `PartitionedDataset`): the outer o
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from fedtext.wiring.config import privacy_class
 
 HISTORY = "ReleaseHistoryDataset"  # is given the data root, and reads the runner's records there
 CREDENTIALS = "credentials"
+LOCAL = re.compile(r"^(file|local):(//)?")  # fsspec's names for files of this machine
 
 # Kedro compiles every pattern anew for every name, and several checks of a run ask for the same thousand names.
 _resolved: WeakKeyDictionary[CatalogConfigResolver, dict[str, dict[str, Any]]] = WeakKeyDictionary()
@@ -94,10 +96,19 @@ def is_logged(config: dict[str, Any]) -> bool:
 def place(config: dict[str, Any]) -> Path | None:
     """Return the resolved local path that an entry saves to, None if it has none."""
     for layer in layers(config):
-        said = str(layer.get("filepath") or layer.get("path") or "")
-        if said and "://" not in said:
+        if (said := _local(str(layer.get("filepath") or layer.get("path") or ""))) is not None:
             return Path(os.path.realpath(said)) / (".fedtext" if str(layer.get("type")).endswith(HISTORY) else "")
     return None
+
+
+def _local(said: str) -> str | None:
+    """Return the path that a catalog's words mean on this machine, as fsspec reads them; None for other places.
+
+    `file:///a/b`, `~/b` and `simplecache::file:///a/b` are paths here, and one of them must not hide a private file.
+    """
+    innermost = said.rpartition("::")[2]
+    path = LOCAL.sub("", innermost)
+    return None if not path or "://" in path else os.path.expanduser(path)
 
 
 def layers(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
