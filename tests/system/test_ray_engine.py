@@ -30,7 +30,11 @@ print(GcsClient(address=sys.argv[1]).internal_kv_keys(b"", None))
 
 @pytest.fixture(scope="module")
 def spill(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("root") / ".fedtext/spill"
+    """A folder that a killed run has left."""
+    spill = tmp_path_factory.mktemp("root") / ".fedtext/spill"
+    (spill / "ray_spilled_objects").mkdir(parents=True)
+    (spill / "ray_spilled_objects" / "somebody's samples").touch()
+    return spill
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +80,7 @@ def test_workers_of_another_code_compute_nothing(two: Engine, monkeypatch: pytes
 
 def test_it_is_closed_to_others_and_tells_nobody(two: Engine, spill: Path) -> None:
     assert stat.S_IMODE(spill.stat().st_mode) == 0o700
+    assert not [*spill.rglob("somebody's samples")], "what a killed run left goes"
     assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
     assert os.environ["RAY_AUTH_MODE"] == "token"
     import ray

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -148,6 +149,7 @@ def _try_out(engine: RayEngine, workers: int, address: str | None) -> None:
 
 def _start_here(ray: Any, workers: int, spill: Path, stack: ExitStack) -> None:
     folder = stack.enter_context(_own_folder())
+    shutil.rmtree(spill, ignore_errors=True)  # what a killed run has left: people's samples, and the run's secret
     make_own_folder(spill)
     spill.chmod(0o700)
     with _importing_the_same():
