@@ -527,13 +527,14 @@ def test_samples_are_the_known_parties_and_as_many_as_they_declare() -> None:
         opened(privacy, PARTIES, query(parties=("nobody",)))
 
 
-def test_a_digest_covers_all_that_is_held_in_whatever_order() -> None:
-    held = PrivateSamples(np.eye(3), np.array([1, 2, 2]), np.array([0, 0, 1]), np.array([1, 2, 3]))
-    turned = np.array([2, 0, 1])
-    assert (
-        held.digest
-        == PrivateSamples(np.eye(3)[turned], held.unit[turned], held.label[turned], np.array([3, 1, 2])).digest
-    )
+def test_a_digest_covers_all_that_is_held_and_one_order_is_that_of_no_table() -> None:
+    held = PrivateSamples(np.eye(3), np.array([1, 2, 2]), np.array([0, 0, 1]), np.array([1, 2, 3])).in_one_order()
+    for turned in ([2, 0, 1], [0, 2, 1], [1, 0, 2]):
+        table = PrivateSamples(held.features[turned], held.unit[turned], held.label[turned], np.array([3, 1, 2]))
+        assert table.digest != held.digest
+        assert table.in_one_order().digest == held.digest
+        np.testing.assert_array_equal(table.in_one_order().features, held.features)
+    assert held.in_one_order() is held  # a large federation's embeddings are not copied again
     others = [
         replace(held, features=2 * np.eye(3)),
         replace(held, unit=np.array([1, 1, 2])),

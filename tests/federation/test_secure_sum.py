@@ -201,6 +201,25 @@ def test_a_client_s_own_noise_is_bound_to_what_it_holds_and_to_nobody_else_s(hol
     assert np.std(moved) == pytest.approx(math.sqrt(2) * MULTIPLIER, rel=0.05)
 
 
+@pytest.mark.parametrize("asked", [{"sampling": "full"}, {"sampling": "poisson", "clients_per_round": 4}])
+def test_rows_that_change_places_change_no_byte(asked: dict[str, object]) -> None:
+    """A message may depend on its unit's first row, as a shuffle does: it would move, and the table's digest not."""
+    declared = {"noise_seed": 0, "epsilon": 8.0, "delta": 1e-6, **asked}
+    opened = Ledger(declaration=conf_base(Privacy, declared), population=20)
+    features, unit = np.random.default_rng(0).normal(size=(40, 4)), np.repeat(np.arange(20), 2)
+
+    def first_rows(held: PrivateSamples) -> list[Block]:
+        units, place = np.unique(held.unit, return_index=True)
+        return [Block(units, held.features[place])]
+
+    def released(order: np.ndarray) -> bytes:
+        held = PrivateSamples(features[order], unit[order], np.zeros(40, dtype=int), np.arange(20))
+        return release_noisy_sum(query(4).about("", ""), first_rows, held, opened, KEY).sum.tobytes()
+
+    orders = [np.random.default_rng(seed).permutation(40) for seed in range(5)]
+    assert len({released(order) for order in (np.arange(40), *orders)}) == 1
+
+
 @pytest.mark.parametrize("aggregation", ["secure", "trusted", "local"])
 def test_two_equal_sums_of_two_draws_do_not_share_their_noise(aggregation: str) -> None:
     """Equal bytes would say for certain that nobody whom one of them asked alone had anything to say."""

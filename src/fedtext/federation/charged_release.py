@@ -119,7 +119,7 @@ class ChargedRelease:
     Attributes:
         ledger: The ledger after the charge.
         part: The ledger of the parties that take part.
-        samples: The samples that these parties hold.
+        samples: The samples that these parties hold, in one order whatever that of the table (`in_one_order`).
     """
 
     samples: PrivateSamples
@@ -262,7 +262,7 @@ def charged_releases(
         releases.append(ChargedRelease(plan, ledger, key))
         ledger = releases[-1].ledger
     for release in releases:
-        release.samples = samples_of(samples, ledger, release.part)
+        release.samples = samples_of(samples, ledger, release.part).in_one_order()
     try:
         yield ledger, releases
         for release in releases:

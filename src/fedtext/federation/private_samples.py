@@ -174,12 +174,25 @@ class PrivateSamples:
         """Build samples without a class; the enrolled units are those that hold a sample."""
         return cls(features, unit, np.zeros(len(unit), dtype=np.int64), np.unique(unit), holder)
 
+    def in_one_order(self) -> PrivateSamples:
+        """Return the same samples in an order that follows from them alone, so that a table's order says nothing.
+
+        A message may depend on the order of a unit's samples. If it did on that of the table, two releases of a table
+        before and after its rows changed places would show whether one of them moved: digest and noise were the same.
+        """
+        order = np.lexsort((self._row_digests, self.unit))
+        return self if np.array_equal(order, np.arange(len(order))) else self._rows(order)
+
     @cached_property
     def digest(self) -> str:
-        """Digest of all that is held, in whatever order; whoever knows it can try texts, so it is private."""
+        """Digest of all that is held, in the order here; whoever knows it can try texts, so it is private."""
         facts = [self.unit, self.label] if self.holder is None else [self.unit, self.label, self.holder]
         enrolled = np.sort(self.enrolled.astype(np.int64)).tobytes()
-        return hashlib.sha256(enrolled + hashlib.sha256(b"".join(sorted(self._each(facts)))).digest()).hexdigest()
+        shape = repr((self.features.shape, self.features.dtype.str, len(facts))).encode()
+        held = [enrolled, shape, *(np.ascontiguousarray(one, dtype=np.int64).tobytes() for one in facts)]
+        found = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in held))
+        found.update(np.ascontiguousarray(self.features).view(np.uint8).reshape(-1).data)
+        return found.hexdigest()
 
     def digests_of(self, owner: Int[np.ndarray, " sample"]) -> dict[int, str]:
         """Return, by its code, a digest of what each owner of samples holds, in whatever order, and of nothing else.
@@ -187,15 +200,17 @@ class PrivateSamples:
         `owner` is the owner of each sample: its unit, or its data holder.
         """
         own: dict[int, list[bytes]] = {}
-        for one, sample in zip(owner.tolist(), self._each([self.unit, self.label]), strict=True):
+        for one, sample in zip(owner.tolist(), self._row_digests.tolist(), strict=True):
             own.setdefault(one, []).append(sample)
         return {one: hashlib.sha256(b"".join(sorted(held))).hexdigest() for one, held in own.items()}
 
-    def _each(self, facts: Sequence[Int[np.ndarray, " sample"]]) -> Iterator[bytes]:
-        """Return a digest of each sample, with these facts of it."""
-        codes = np.stack(facts, axis=1).astype(np.int64)
+    @property
+    def _row_digests(self) -> Shaped[np.ndarray, " sample"]:
+        """Digests of each sample's vector, unit and class."""
+        codes = np.stack([self.unit, self.label], axis=1).astype(np.int64)
         rows = zip(np.ascontiguousarray(self.features), codes, strict=True)
-        return (hashlib.sha256(row.tobytes() + code.tobytes()).digest() for row, code in rows)
+        each = [hashlib.sha256(row.tobytes() + code.tobytes()).hexdigest().encode() for row, code in rows]
+        return np.array(each, dtype="S64")
 
     def holder_of(self) -> dict[int, int]:
         """Map each unit that has a sample to the code of its data holder.

@@ -19,6 +19,7 @@ from fedtext.federation.messages import BlocksOf
 from fedtext.federation.noisy_steps import NoisyStep, release_joint_noisy_steps
 from fedtext.federation.private_samples import PrivateSamples, sampled_units, samples_of, taking_part
 from fedtext.federation.query import Query
+from fedtext.federation.question import classes_name
 from fedtext.federation.units import Block, digest
 from fedtext.privacy.budget_guard import NoBudgetGuard, guarding
 from fedtext.privacy.ledger import Ledger, Release
@@ -195,13 +196,13 @@ def asked_in_sums(ledger: Ledger) -> tuple[tuple[Query, BlocksOf], ...]:
     """The profile and the votes, and what the units of given samples say to either."""
     texts = selection.candidates_of(*candidates())
     cast, codes = selection.ballot(len(texts.label), CHOSEN), len(CODES)
-    counted = budget.profile_query(CHOSEN, ledger.declaration).about("", repr(("profile", CHOSEN.labels)))
+    counted = budget.profile_query(CHOSEN, ledger.declaration).about(f"profile {classes_name(CHOSEN.labels)}")
     voted = budget.votes_query(CHOSEN, ledger.declaration, ledger.parties)
     assert voted is not None
     return (
         (counted, lambda samples: profile.code_counts(samples, codes)),
         (
-            voted.about(f"{texts.public_digest} {cast.rule}", cast.settings),
+            voted.about(f"{texts.public_digest} {cast.rule} {classes_name(CHOSEN.labels)}", cast.settings),
             lambda samples: joint_ballots(samples, texts, cast),
         ),
     )
@@ -233,6 +234,7 @@ def planned(query: Query, ledger: Ledger) -> tuple[Ledger, PlannedSum, tuple[str
 
 def before_noise(query: Query, blocks_of: BlocksOf, samples: PrivateSamples, ledger: Ledger) -> np.ndarray:
     """What the units of one silo add to a sum, on the grid."""
+    samples = samples.in_one_order()
     part, plan, stream = planned(query, ledger)
     asked = np.intersect1d(sampled_units(samples, part, KEY, query), samples.unit)
     messages = client_messages(blocks_of(samples), plan, asked, KEY, stream)
@@ -242,7 +244,8 @@ def before_noise(query: Query, blocks_of: BlocksOf, samples: PrivateSamples, led
 def with_noise(query: Query, total: np.ndarray, ledger: Ledger, samples: PrivateSamples) -> np.ndarray:
     """What leaves of the sum of all."""
     part, plan, stream = planned(query, ledger)
-    hidden = (*stream, f"{samples_of(samples, ledger, part).digest} {digest(total)}")
+    held = samples_of(samples, ledger, part).in_one_order()
+    hidden = (*stream, f"{held.digest} {digest(total)}")
     noise = discrete_gaussian(KEY, stddev_on_grid=plan.stddev_on_grid, size=query.dim, stream=hidden)
     return np.asarray((total + noise) * plan.step)
 
