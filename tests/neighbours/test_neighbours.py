@@ -193,14 +193,23 @@ def test_a_record_that_goes_moves_none_of_the_same_text_under_another_label() ->
     holds(world, both, sorted(set(world.value("private_train")["client_id"])), "record", {"the first gone"})
 
 
+EVALUATED = {  # what is measured beside next-token accuracy, of texts of two classes
+    "popri": {},
+    "dp_fedavg": {},
+    "wasp": {"wasp": {"labels": "sea land"}, "task": {"labels": "sea land"}, "classification": {"measured": True}},
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ["popri", "dp_fedavg"])
+@pytest.mark.parametrize("algorithm", EVALUATED)
 def test_one_test_client_moves_nothing_but_its_own_message_of_the_evaluation(algorithm: str) -> None:
     private = {"corpus": {"public_texts": 40, "declared_public": False}, "partition": {"test_share": 0.4}}
     declared = {"privacy": {"epsilon": 8.0, "delta": 1e-3, "noise_seed": 7, "population": 28}}
-    world = World(algorithm, corpus("client"), small(private | declared), of_evaluation=True)
+    records = corpus("client").assign(label=lambda table: np.resize(["sea", "land", "land"], len(table)))
+    world = World(algorithm, records, small(private | declared | EVALUATED[algorithm]), of_evaluation=True)
     assert any("accuracy" in release for release in world.messages)
-    holds(world, corpus("client"), sorted(set(world.value("private_test")["client_id"])), "client")
+    assert len(world.messages) >= 2 + ("classification" in EVALUATED[algorithm])
+    holds(world, records, sorted(set(world.value("private_test")["client_id"])), "client")
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ from fedtext.wiring.config import ProjectConfigLoader, active_parameters, loader
 from fedtext.wiring.generators import PREFIX
 
 ROOT = Path(__file__).parents[2]
-MODELS = {"generator", "describer", "downstream", "chunk_tokenizer", "on_device", "encoder"}
+MODELS = {"generator", "describer", "downstream", "chunk_tokenizer", "on_device", "encoder", "classifier"}
 Messages = dict[str, Counter[bytes]]  # of each release, SHA-256 of what its units sent, as integers on the grid
 
 
