@@ -29,7 +29,7 @@ from fedtext.params.silos import Silos
 from fedtext.privacy.noise import new_noise_key
 from tests.parameters import conf_base
 
-CANARIES, RATE, ROUNDS, LOCAL_STEPS, MULTIPLIER, CLIP_NORM, DELTA = 500, 0.5, 3, 2, 2.5, 0.5, 1e-3
+CANARIES, RATE, ROUNDS, LOCAL_STEPS, MULTIPLIER, CLIP_NORM, DELTA = 900, 0.5, 3, 2, 2.5, 0.5, 1e-3
 TOLD, QUIET = "told", "quiet"
 SURE = 1e-6
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
