@@ -43,9 +43,8 @@ WEIGHTS = flat_weights(model())
 def samples(clients: int = 12, seed: int = 0, most_rows: int = 4) -> PrivateSamples:
     rng = np.random.default_rng(seed)
     unit = np.repeat(np.arange(clients), rng.integers(1, most_rows + 1, size=clients))
-    return PrivateSamples(
-        rng.integers(0, VOCABULARY, size=(len(unit), 9)), unit, np.zeros(len(unit), int), np.arange(clients)
-    )
+    rows = rng.integers(0, VOCABULARY, size=(len(unit), 9))
+    return PrivateSamples(rows, unit, np.zeros(len(unit), int), np.arange(clients)).in_one_order()  # as a release reads
 
 
 def fedavg(**changes: Any) -> DpFedavg:

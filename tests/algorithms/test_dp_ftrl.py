@@ -38,7 +38,8 @@ START = flat_weights(model())
 RNG = np.random.default_rng(0)
 EVERYBODY = np.arange(CLIENTS)
 UNIT = np.repeat(EVERYBODY, RNG.integers(1, 4, size=CLIENTS))
-SAMPLES = PrivateSamples(RNG.integers(0, VOCABULARY, size=(len(UNIT), 9)), UNIT, np.zeros(len(UNIT), int), EVERYBODY)
+ROWS = RNG.integers(0, VOCABULARY, size=(len(UNIT), 9))
+SAMPLES = PrivateSamples(ROWS, UNIT, np.zeros(len(UNIT), int), EVERYBODY).in_one_order()  # as a release reads them
 
 
 def ftrl(**changes: Any) -> DpFtrl:

@@ -257,11 +257,15 @@ def test_an_empty_candidate_scores_zero_and_changes_no_other_score(scoring: str,
 
 
 @pytest.mark.parametrize("scoring", BALLOTS)
-def test_one_class_equals_no_classes_bit_by_bit(scoring: str) -> None:
-    held, texts = samples(5), unit_rows(6, 12)
-    assert np.array_equal(
-        score(held, texts, popri(scoring=scoring), 1.0), score(held, texts, popri(scoring=scoring, labels=("a",)), 1.0)
+def test_one_class_equals_no_classes(monkeypatch: pytest.MonkeyPatch, scoring: str) -> None:
+    """But for noise and rounding: a class that is declared is another question, with coins of its own."""
+    monkeypatch.setattr(
+        charged_release, "discrete_gaussian", lambda key, *, stddev_on_grid, size, stream: np.zeros(size, int)
     )
+    held, texts = samples(5), unit_rows(6, 12)
+    without, with_one = (score(held, texts, popri(scoring=scoring, labels=told), 1.0) for told in ((), ("a",)))
+    np.testing.assert_allclose(without, with_one, atol=2e-3)
+    assert np.ptp(without) > 1
 
 
 @pytest.mark.parametrize("scoring", BALLOTS)
