@@ -51,7 +51,7 @@ OWN: dict[str, dict[str, Any]] = {
     "ctcl": {"topics": 4, "training": {**STEPS, "batch_size": ENROLLED}, "public_training": {"epochs": 1.0}},
     "dp_rft": {"rounds": 2, "prompts": 4, "responses": 3, "sampler": {"max_new_tokens": 16}},
     "dp_prediction": {"synthetic_texts": 4, "clients_at_once": 8, "example_tokens": 24,
-                      "sampler": {"max_new_tokens": 8, "prompt": "list", "legible_only": False, "min_p": 0.0}},
+                      "sampler": {"max_new_tokens": 16, "prompt": "list", "legible_only": False, "min_p": 0.0}},
     "dp_fedavg": {"rounds": 2, **TRAINING},
     "dp_ftrl": {"rounds": 4, "separation": 2, **TRAINING},
 }  # fmt: skip

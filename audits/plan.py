@@ -12,9 +12,9 @@ STEPPED = ("flexible", "dp_ft", "ctcl", "dp_sgd_generation")  # whose steps are 
 # Runs of either world: many where the bound that assumes nothing has something to see, and for the page's first rows.
 QUICK = ("pe", "pe_sft", "dp_rft", "wasp", "dpprefsyn")
 MANY = {"popri": 600, "popri by ballots": 80, **dict.fromkeys(QUICK, 100), **dict.fromkeys(STEPPED, 20),
-        "dp_prediction": 30, "dp_fedavg": 100, "dp_ftrl": 60}  # fmt: skip
+        "dp_prediction": 20, "dp_fedavg": 100, "dp_ftrl": 60}  # fmt: skip
 SOME = {"popri": 60, "popri by ballots": 60, **dict.fromkeys(QUICK, 30), **dict.fromkeys(STEPPED, 10),
-        "dp_prediction": 15, "dp_fedavg": 10, "dp_ftrl": 10}  # fmt: skip
+        "dp_prediction": 10, "dp_fedavg": 10, "dp_ftrl": 10}  # fmt: skip
 LOUD = ("unclipped", "seeded by rank")
 
 # Fault, whose removal shows it, and where it can do harm. A client's code seeds its training and nothing else that
@@ -39,6 +39,8 @@ HARM = {
     "one noise for all rounds": ("first removed", ("flexible",)),
     "one noise for a round's steps": ("first removed", ("flexible",)),
 }
+# A client whose texts the generator expects says little of a token, with or without a clip.
+SEEN_BEST = {"dp_prediction": "first removed"}
 
 
 def sound() -> list[Attack]:
@@ -53,7 +55,7 @@ def sound() -> list[Attack]:
 def faulty() -> list[Attack]:
     """Return the attacks on the code with a fault: its claim must be refuted."""
     return [
-        Attack(job, neighbour, fault, (MANY if fault in LOUD else SOME)[job])
+        Attack(job, SEEN_BEST.get(job, neighbour), fault, (MANY if fault in LOUD else SOME)[job])
         for fault, (neighbour, jobs) in HARM.items()
         for job in jobs
     ]
