@@ -83,12 +83,14 @@ def minority_language_mask(texts: Sequence[str]) -> list[bool]:
     No text is marked among fewer than 20 whose language function words tell.
     """
     common = common_labels([language if language in FUNCTION_WORDS else None for language in map(language_of, texts)])
-    return [common is not None and _is_foreign(text, common) for text in texts]
+    if common is None:
+        return [False] * len(texts)
+    listed = {name: set(words.split()) for name, words in FUNCTION_WORDS.items()}
+    own = set[str]().union(*(listed[name] for name in common))
+    others = [words - own for name, words in listed.items() if name not in common]
+    return [_is_foreign(set(WORD.findall(text.casefold())), own, others) for text in texts]
 
 
-def _is_foreign(text: str, wanted: set[str]) -> bool:
-    words = set(WORD.findall(text.casefold()))
-    own = {word for name in wanted for word in FUNCTION_WORDS[name].split()}
-    others = ((words - own) & set(listed.split()) for name, listed in FUNCTION_WORDS.items() if name not in wanted)
-    foreign = max(map(len, others), default=0)
+def _is_foreign(words: set[str], own: set[str], others: Sequence[set[str]]) -> bool:
+    foreign = max((len(words & other) for other in others), default=0)
     return foreign >= max(FEWEST_FOREIGN, FOREIGN_SHARE * (foreign + len(words & own)))
