@@ -25,7 +25,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Int64, Shaped
 
 from fedtext.federation.query import Query
-from fedtext.federation.units import codes_without_text, unit_codes
+from fedtext.federation.units import codes_without_text, digest, unit_codes
 from fedtext.params.privacy import Privacy, Sampling, Unit
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, keyed_bytes
@@ -186,13 +186,8 @@ class PrivateSamples:
     @cached_property
     def digest(self) -> str:
         """Digest of all that is held, in the order here; whoever knows it can try texts, so it is private."""
-        facts = [self.unit, self.label] if self.holder is None else [self.unit, self.label, self.holder]
-        enrolled = np.sort(self.enrolled.astype(np.int64)).tobytes()
-        shape = repr((self.features.shape, self.features.dtype.str, len(facts))).encode()
-        held = [enrolled, shape, *(np.ascontiguousarray(one, dtype=np.int64).tobytes() for one in facts)]
-        found = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in held))
-        found.update(np.ascontiguousarray(self.features).view(np.uint8).reshape(-1).data)
-        return found.hexdigest()
+        facts = [np.sort(self.enrolled), self.unit, self.label, *([] if self.holder is None else [self.holder])]
+        return digest(*(one.astype(np.int64) for one in facts), self.features)
 
     def digests_of(self, owner: Int[np.ndarray, " sample"]) -> dict[int, str]:
         """Return, by its code, a digest of what each owner of samples holds, in whatever order, and of nothing else.
