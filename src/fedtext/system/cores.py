@@ -84,7 +84,7 @@ def even_batches(order: Sequence[T], largest: int, multiple: int = 1) -> list[Se
 
 
 TRIM_THRESHOLD, TOP_PAD, MMAP_MAX = -1, -2, -4  # malloc.h
-KEPT_BYTES = 2**31 - 1
+NEVER = -1  # bounds are ints, and a step of DP-FedAvg at 82M weights frees more than 2 GiB
 GROWN_BY_BYTES = 2**26
 
 
@@ -94,7 +94,7 @@ def keep_freed_memory() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError, TypeError):  # TypeError: Windows
         return False
-    settings = ((MMAP_MAX, 0), (TRIM_THRESHOLD, KEPT_BYTES), (TOP_PAD, GROWN_BY_BYTES))
+    settings = ((MMAP_MAX, 0), (TRIM_THRESHOLD, NEVER), (TOP_PAD, GROWN_BY_BYTES))
     return all(mallopt(name, value) == 1 for name, value in settings)
 
 
