@@ -47,8 +47,9 @@ lint: $(INSTALLED)  ## ruff, mypy, spelling and the import contracts
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 
-nightly: $(INSTALLED) lint  ## all tests but those that need a network
-	$(PYTEST) -m "not network"
+# Two hours on two cores, of which the attacks take 40 minutes; they are run whatever the tests found.
+nightly: $(INSTALLED) lint  ## all tests but those that need a network, and then all attacks
+	$(PYTEST) -m "not network"; tested=$$?; $(MAKE) audit && exit $$tested
 
 # On a machine with a GPU: is what is computed there right? Eight workers share it.
 gpu: $(INSTALLED)  ## the tests of what computes on a GPU

@@ -11,7 +11,7 @@ HEAD = """# Audits
 
 `make audit` attacks every algorithm of `audits/plan.py` on the whole way from records to release,
 and writes this page ({minutes:.0f} minutes on {workers} cores). It ends with an error if a bound passes a claim, or if
-a planted fault stays unseen. The nightly tests run the same attacks, `make test` some of them.
+a planted fault stays unseen. `make nightly` ends with it, `make test` runs some of the attacks.
 
 ## How the attack works
 
