@@ -15,7 +15,12 @@ from fedtext.largefedbench.tokens import ChunkTokenizer
 from fedtext.params.calendar import Calendar, half_year_before
 from fedtext.params.ingest import Ingest
 from fedtext.params.largefedbench import LargeFedBench
-from fedtext.pipelines.largefedbench.nodes import build_half_year, pull_half_year, review_half_year
+from fedtext.pipelines.largefedbench.nodes import (
+    build_half_year,
+    build_largefedbench,
+    pull_half_year,
+    review_half_year,
+)
 from tests.parameters import conf_base
 from tests.refusals import refuses
 
@@ -110,6 +115,16 @@ def test_two_rounds_on_pages_that_are_there(params: LargeFedBench, capsys: pytes
     assert snapshot.name == "2024H2"
     assert "Against 2024H1" in page
     assert "not settled" not in page
+
+
+def test_a_half_year_s_snapshot_is_found_again_with_its_last_day_alone(params: LargeFedBench) -> None:
+    """As docs/largefedbench/year.md has it: a release names the day that the round took by itself."""
+    snapshot = publish(build_half_year(params, conf_base(Calendar, half_year="2024H1", sources=""), []))
+    named = params.model_copy(update={"snapshot": "2024H1"})
+    with refuses("snapshot-of-other-pages"):
+        build_largefedbench(named)
+    there = build_largefedbench(named.model_copy(update={"to_date": datetime.date(2024, 6, 30)}))
+    assert publish(there) == snapshot
 
 
 def test_a_round_without_a_name_is_refused() -> None:
