@@ -1,4 +1,4 @@
-"""What the main job's texts are worth, over seeds: the tables of README.md.
+"""What the main job's texts are worth, over seeds: the tables of README.md and docs/reading_a_report.md.
 
     python -m benchmarks.headline [--seeds 1 2 3 4 5] [--trainings 3] [--params ...] [--out build/headline]
 
