@@ -74,6 +74,7 @@ def run(entry: str, seed: int, **changed: Any) -> Run:
     conditions[made] = {**conditions["synthetic"], "top_1": LEVELS[entry][seed - 1]}
     conditions["eps0"]["top_1"], conditions["private"]["top_1"] = 0.09, 0.22
     found["accuracy"]["judged"] = made
+    found["accuracy"]["gap_closed"][made] = {"share": (LEVELS[entry][seed - 1] - 0.09) / 0.13}
     if made == "synthetic":
         found["distribution"]["sets"]["synthetic"]["fid"] = FID[entry][seed - 1]
         found["distribution"]["sets"]["public_control"]["fid"] = 0.5 + 0.001 * seed - 0.002
@@ -93,6 +94,16 @@ def test_means_gains_and_gaps_are_those_of_the_seeds() -> None:
     assert entry["measures"]["top_1"]["low"] < 0.13 < entry["measures"]["top_1"]["high"]
     assert entry["measures"]["fid"]["mean"] == pytest.approx(0.31)
     assert [len(seed) for seed in entry["curves"]["fid"]] == [3, 3, 3]
+
+
+def test_the_gap_of_a_seed_that_is_within_noise_is_in_no_average() -> None:
+    runs = [run("popri", seed) for seed in SEEDS]
+    conditions = runs[0].card["accuracy"]["conditions"]
+    conditions["private"]["top_1"] = conditions["eps0"]["top_1"] + 1e-5  # the gain over it would be 4000 times the gap
+    runs[0].card["accuracy"]["gap_closed"]["synthetic"] = {"share": None, "reason": "no gap to close"}
+    found = compare_runs(runs, CLAIMS)
+    assert found["entries"]["popri"]["gap_closed"] is None, "as that run's own report has none"
+    assert found["entries"]["popri"]["gain"] is not None
 
 
 def test_a_model_has_no_distances_and_an_infinite_epsilon_stays_infinite() -> None:
@@ -205,6 +216,7 @@ def test_without_a_control_on_the_private_text_the_gap_is_unknown_and_nothing_is
     runs = [run(entry, seed) for seed in SEEDS for entry in LEVELS]
     for one in runs:
         del one.card["accuracy"]["conditions"]["private"]
+        one.card["accuracy"]["gap_closed"] = {}
         if one.card["distribution"]:  # a DP evaluation's
             one.card["distribution"] |= {"bias": None, "sets": {}}
     found = compare_runs(runs, CLAIMS)

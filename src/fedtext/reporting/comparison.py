@@ -70,6 +70,12 @@ class Run(NamedTuple):
         before, after = self.value(measure, start), self.value(measure, end)
         return None if before is None or after is None else measure.improvement(after - before)
 
+    @property
+    def share_of_gap(self) -> float | None:
+        """The share of the whole gap that it closes; None where it is undefined, or the gap is within noise."""
+        share: float | None = self.led["gap_closed"].get(self.judged, {}).get("share")
+        return share
+
     def share_of_what_is_left(self, measure: Measure) -> float | None:
         """Return the share of what is left above the best baseline; None where it is undefined or was not measured."""
         found = self.led.get("remaining_gap", {}).get(measure.name)
@@ -211,8 +217,7 @@ def privacy_cost_sentence(price: Mapping[str, Any], delta: float, what: str, *, 
 
 def _entry(runs: Sequence[Run], lead: Measure, measures: Sequence[Measure]) -> dict[str, Any]:
     gains = [run.change(lead, EPS0.name) for run in runs]
-    gaps = [run.change(lead, EPS0.name, PRIVATE.name) for run in runs]
-    shares = [gain / gap for gain, gap in zip(gains, gaps, strict=True) if gain is not None and gap and gap > 0]
+    shares = [share for run in runs if (share := run.share_of_gap) is not None]
     left = [share for run in runs if (share := run.share_of_what_is_left(lead)) is not None]
     return {
         "algorithm": runs[0].algorithm,
@@ -224,7 +229,8 @@ def _entry(runs: Sequence[Run], lead: Measure, measures: Sequence[Measure]) -> d
         "units": runs[0].card["protection"]["units"],
         "measures": {each.name: _interval([run.value(each) for run in runs]) for each in measures},
         "gain": _interval(gains),
-        # an average of shares only where every seed has a gap to close
+        # an average of shares only where every seed has a measurable gap to close: over one within noise a share may
+        # be anything
         "gap_closed": _interval(shares) if len(shares) == len(runs) else None,
         "remaining_gap": _interval(left) if len(left) == len(runs) else None,
         "curves": _curves(runs),
