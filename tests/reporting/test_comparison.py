@@ -317,6 +317,24 @@ def test_each_condition_has_the_epsilon_of_the_run_that_gave_it() -> None:
     }
 
 
+def test_a_control_on_which_entries_disagree_has_a_row_for_each() -> None:
+    runs = [run(entry, seed) for entry in ("popri", "pe") for seed in SEEDS]
+    for one in runs:
+        if one.entry == "pe":
+            one.card["accuracy"]["conditions"]["matched_control"]["top_1"] = 0.18  # another release matches other texts
+    found = compare_runs(runs, CLAIMS)
+    first, other = (found["conditions"][name] for name in ("matched_control", "matched_control_of_pe"))
+    assert (first["of"], other["of"]) == (["popri"], ["pe"])
+    assert other["measures"]["top_1"]["mean"] == pytest.approx(0.18)
+    assert first["measures"]["top_1"]["mean"] != pytest.approx(0.18)
+    assert found["conditions"]["public_control"]["of"] == [], "both have the same"
+    titles = [row[0] for row in table1_rows(found)]
+    assert [title for title in titles if "match" in title] == [
+        "public texts that match the release (same ε) of popri",
+        "public texts that match the release (same ε) of pe",
+    ]
+
+
 def test_a_comparison_without_finite_price_says_why() -> None:
     said = privacy_cost_sentence({"epsilon": None, "reason": "they differ", "runs": 2}, 1e-5, "all runs")
     assert said == "Publishing all runs together has no finite ε: they differ."

@@ -7,7 +7,9 @@ covers that. Claims are tested one by one, without a correction for their number
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from fedtext.evaluation.cost import cost_rows, with_seconds
@@ -23,6 +25,7 @@ from fedtext.params.conditions import BESIDE, CONDITIONS, EPS0, PRIVATE
 from fedtext.system.errors import InputError
 
 BySeed = dict[int, float]
+Scored = tuple[float | None, ...]  # a condition in one run
 REPRODUCED, REFUTED, UNDECIDED = "reproduced", "not reproduced", "undecided at this size"
 CURVES = (FID.name, MEDIAN_DISTANCE.name, FID_CHOSEN.name, FID_REJECTED.name)
 
@@ -90,7 +93,8 @@ def compare_runs(runs: Sequence[Run], claims: Claims) -> dict[str, Any]:
         `corpus`, `seeds`; `measures`: names, the main one first; `entries`: name -> algorithm, params, epsilon,
         intervals of the `measures`, of the gain over the public model, the gap closed and the remaining gap closed,
         and curves by round;
-        `conditions`: name -> epsilon and intervals of the `measures`; `claims`; `simulated`: whether any noise came
+        `conditions`: name -> `condition`, `of` (entries, where they disagree on it), epsilon and intervals of the
+        `measures`; `claims`; `simulated`: whether any noise came
         from a public seed; `public`: whether the text is, for every run; `fid_sizes`: texts a side of the runs' FIDs.
         At more than one size distances do not compare and are left out.
     """
@@ -238,15 +242,54 @@ def _entry(runs: Sequence[Run], lead: Measure, measures: Sequence[Measure]) -> d
 
 
 def _conditions(runs: Sequence[Run], lead: Measure, measures: Sequence[Measure]) -> dict[str, dict[str, Any]]:
-    """Return epsilon and measures of each condition, from the first run of a seed that has it."""
+    """Return each condition with its epsilon and measures, from the first run of a seed that has it.
+
+    Entries may disagree on one: each release has public texts that match it, each generator writes texts of its own.
+    Then every other version stands beside the first, and `of` names the entries of each; else it is empty.
+    """
     found = {}
     for name in BESIDE:
         own = [run for run in runs if any(run.value(each, name) is not None for each in (lead, *measures))]
-        if own:
-            first = list({run.seed: run for run in reversed(own)}.values())
+        versions = _versions(own, partial(_as_scored, condition=name, measures=(lead, *measures)))
+        for version in versions:
+            entries = list(dict.fromkeys(run.entry for run in version))
+            first = list({run.seed: run for run in reversed(version)}.values())
             values = {each.name: _interval([run.value(each, name) for run in first]) for each in measures}
-            found[name] = {"epsilon": CONDITIONS[name].spent(_largest(first)), "measures": values}
+            found[name if name not in found else f"{name}_of_{entries[0]}"] = {
+                "condition": name,
+                "of": entries if len(versions) > 1 else [],
+                "epsilon": CONDITIONS[name].spent(_largest(first)),
+                "measures": values,
+            }
     return found
+
+
+def _as_scored(run: Run, condition: str, measures: Sequence[Measure]) -> Scored:
+    """Return a condition's epsilon and values in one run; None is what it did not measure."""
+    spent = CONDITIONS[condition].spent(_largest([run]))
+    return (math.inf if spent is None else spent, *(run.value(each, condition) for each in measures))
+
+
+def _versions(runs: Sequence[Run], scored: Callable[[Run], Scored]) -> list[list[Run]]:
+    """Group the runs by entries that agree on every seed which they share."""
+    groups: list[list[Run]] = []
+    for entry in dict.fromkeys(run.entry for run in runs):
+        own = [run for run in runs if run.entry == entry]
+        alike = (group for group in groups if all(_agree(scored(a), scored(b)) for a, b in _of_one_seed(group, own)))
+        if (group := next(alike, None)) is None:
+            groups.append(own)
+        else:
+            group.extend(own)
+    return groups
+
+
+def _of_one_seed(some: Sequence[Run], others: Sequence[Run]) -> Iterator[tuple[Run, Run]]:
+    return ((one, other) for one in some for other in others if one.seed == other.seed)
+
+
+def _agree(some: Scored, others: Scored) -> bool:
+    """Return whether all is equal that both have."""
+    return all(a == b for a, b in zip(some, others, strict=True) if a is not None and b is not None)
 
 
 def _interval(values: Sequence[float | None]) -> dict[str, Any] | None:

@@ -44,11 +44,10 @@ def table1_rows(comparison: Mapping[str, Any]) -> list[list[str]]:
     lead, *others = map(measure, comparison["measures"])
     shares = _has_remaining_gap(comparison)
     rows = []
-    for name, found in comparison["conditions"].items():
+    for found in comparison["conditions"].values():
         level, *rest = [_shown(each, found["measures"]) for each in (lead, *others)]
-        rows.append(
-            [CONDITIONS[name].title, "", _epsilon(found["epsilon"]), *([""] if shares else []), level, "", "", *rest]
-        )
+        title = " of ".join([CONDITIONS[found["condition"]].title, *([", ".join(found["of"])] if found["of"] else [])])
+        rows.append([title, "", _epsilon(found["epsilon"]), *([""] if shares else []), level, "", "", *rest])
     for name, entry in comparison["entries"].items():
         level, *rest = [_shown(each, entry["measures"]) for each in (lead, *others)]
         gained = interval(entry["gain"], lead.unit, lead.decimals)
