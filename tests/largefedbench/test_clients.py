@@ -45,8 +45,8 @@ def test_a_client_may_be_a_speaker_or_a_speakers_day(two_days: Path, tmp_path: P
                 assert texts[row.client_id][row.start : row.end] == row.text
                 assert "\n" not in row.text
     assert "2024-05-09.ca.100" in ids["speech"]
-    assert {"2024-05-09.ca.speaker.mr-paul-lee", "2024-05-10.ca.speaker.mr-paul-lee"} <= ids["speaker_day"]
-    assert "2024-05-09.ca.speaker.mr-paul-lee" in ids["speaker"]
+    assert {"2024-05-09.ca.speaker.paul-lee", "2024-05-10.ca.speaker.paul-lee"} <= ids["speaker_day"]
+    assert "2024-05-09.ca.speaker.paul-lee" in ids["speaker"]
     assert not any(one.startswith("2024-05-10") for one in ids["speaker"])
     assert "2024-05-02.biorxiv.10.1101/1" in ids["speaker"]  # an abstract has no speaker
 
@@ -68,6 +68,17 @@ def test_the_same_bytes_whatever_the_shards_under_every_unit(
         assert contents(build(two_days, tmp_path / unit / "b", words, client=unit, shard_bytes=1)) == one
 
 
+def test_a_member_with_a_new_title_is_the_same_client(two_days: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
+    before = all_clients(build(two_days, tmp_path / "before", words, client="speaker", sources=("ca",)))
+    page = two_days / "ca" / "later.xml"
+    page.write_text(page.read_text("utf-8").replace("Mr. Paul Lee", "Hon. Paul Lee"), "utf-8")
+    after = all_clients(build(two_days, tmp_path / "after", words, client="speaker", sources=("ca",)))
+    assert list(after["client_id"]) == list(before["client_id"])
+    assert list(after["text"]) == list(before["text"])
+    (one,) = after[after["client_id"].str.endswith("paul-lee")].itertuples()
+    assert one.speaker == "Mr. Paul Lee", "as the first text names the member"
+
+
 def test_a_speakers_split_does_not_hang_on_the_first_date() -> None:
     assert split_key("2024-05-09.ca.speaker.mr-lee", "speaker") == "ca.speaker.mr-lee"
     assert split_key("2024-05-09.ca.speaker.mr-lee", "speaker_day") == "2024-05-09.ca.speaker.mr-lee"
@@ -76,7 +87,11 @@ def test_a_speakers_split_does_not_hang_on_the_first_date() -> None:
 
 def test_whose_a_text_is() -> None:
     canadian = Text("2024-05-09.ca.1", "ca", "2024-05-09", "Mr. Paul Lee", "77")
-    assert unit_of(canadian, "speaker") == "ca.speaker.mr-paul-lee"  # the id is of an affiliation
+    assert unit_of(canadian, "speaker") == "ca.speaker.paul-lee"  # the id is of an affiliation
+    minister = canadian._replace(speaker="Right Hon. Dr. Paul Lee", speaker_id="78")
+    assert unit_of(minister, "speaker") == unit_of(canadian, "speaker"), "an office gives a title, and no other person"
+    surname = canadian._replace(speaker="Mr. Lee")
+    assert unit_of(surname, "speaker") == "ca.speaker.mr-lee", "Ms. Lee may be another"
     british = Text("2024-07-30.uk.debate.1", "uk", "2024-07-30", "Mary Cole", "6")
     assert unit_of(british, "speaker_day") == "2024-07-30.uk.speaker.6"
     assert list(combined([("id",)], "speech")) == [("id",)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from fedtext.largefedbench.clients import kinds_in
 from fedtext.largefedbench.snapshot import provenance, read_table
 from fedtext.largefedbench.takedown import read_takedown
 from fedtext.largefedbench.tokens import ChunkTokenizer
+from fedtext.largefedbench.turns import SPEECH, Turn
 from fedtext.params.largefedbench import LargeFedBench
 from tests.parameters import conf_base
 from tests.refusals import refuses
@@ -56,11 +58,45 @@ def test_who_is_on_the_list_stays_out_of_every_later_snapshot(raw: Path, tmp_pat
 
 def test_a_client_that_is_a_speaker_stays_out_by_its_id(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:
     before = build(raw, tmp_path, words, client="speaker")
-    (one,) = (name for name in ids(before, "congress") if name.endswith("ca.speaker.hon-anne-roy"))
+    (one,) = (name for name in ids(before, "congress") if name.endswith("ca.speaker.anne-roy"))
     (raw / "takedown.txt").write_text(f"id: {one}\n")
     after = build(raw, tmp_path, words, "b", client="speaker")
     assert set(ids(before, "congress")) - set(ids(after, "congress")) == {one}
     everything_adds_up(after)
+
+
+def test_a_near_duplicate_comes_in_the_place_of_what_is_taken_down(
+    raw: Path, tmp_path: Path, words: ChunkTokenizer
+) -> None:
+    """The page on snapshots says so: who asked may have to name both."""
+    said = " ".join(f"We measured the {number}th river in the winter of that year." for number in range(20))
+    rows = [preprint("10.1101/x1", abstract=said), preprint("10.1101/x2", abstract=f"{said} It was cold.")]
+    (raw / "biorxiv/two.json").write_bytes(preprint_page(rows))
+    first, second = (f"2024-05-02.biorxiv.10.1101/x{number}" for number in (1, 2))
+    before = build(raw, tmp_path, words, sources=("biorxiv",))
+    assert {first, second} & {*ids(before, "biorxiv")} == {first}
+    (raw / "takedown.txt").write_text(f"id: {first}\n", "utf-8")
+    after = build(raw, tmp_path, words, "b", sources=("biorxiv",))
+    assert {first, second} & {*ids(after, "biorxiv")} == {second}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "speaker: ca/Mr. Paul Lee",  # as the pages before named him
+        "speaker: ca/paul lee",
+        "speaker: ca/Right Hon. Paul Lee",
+        "id: 2024-05-09.ca.speaker.paul-lee",
+        "id: 2024-05-09.ca.speaker.hon-paul-lee",  # as ids were once
+    ],
+)
+def test_a_new_title_brings_nobody_back(line: str, tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text(line, "utf-8")
+    listed = read_takedown(tmp_path / "list.txt")
+    minister = Turn("2025-05-09.ca.7", "ca", SPEECH, "2025-05-09", (), speaker="Hon. Paul Lee", speaker_id="78")
+    assert listed.has(minister)
+    assert not listed.has(replace(minister, speaker="Hon. Paula Lee"))
+    assert not listed.has(replace(minister, source="uk"))
 
 
 def test_a_wrong_list_is_refused(raw: Path, tmp_path: Path, words: ChunkTokenizer) -> None:

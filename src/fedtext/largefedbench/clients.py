@@ -242,22 +242,33 @@ def unit_of(text: Text, unit: ClientUnit) -> str:
     """Return the key of the client that a text belongs to; its own id if it has no speaker."""
     if unit == "speech" or not text.speaker:
         return text.client_id
-    who = text.speaker if text.source in _AFFILIATIONS else text.speaker_id or text.speaker
-    person = f"{text.source}.speaker.{_slug(who)}"
+    of_person = text.source not in _AFFILIATIONS and text.speaker_id
+    person = f"{text.source}.speaker.{slug(of_person or untitled(text.speaker, text.source))}"
     return person if unit == "speaker" else f"{text.date}.{person}"
+
+
+# Before a whole name: "Mr. Lee" and "Ms. Lee" may be two members.
+_TITLES = re.compile(
+    r"(?:(?:(?:The )?(?:(?:Right|Rt\.?) )?Hon(?:ourable)?|Mrs?|Ms|Miss|Mx|Dr)\b\.? )+(?=\S+ \S)", re.IGNORECASE
+)
+
+
+def untitled(name: str, source: str) -> str:
+    """Return a name by which a speaker is known in every office: a Canadian "Ms." becomes "Hon." with a ministry."""
+    return _TITLES.sub("", name, count=1) if source in _AFFILIATIONS and _TITLES.match(name) else name
 
 
 _PLAIN = re.compile(r"[a-z0-9. ]+")
 
 
 @lru_cache(maxsize=65_536)  # a chamber's members speak thousands of times
-def _slug(who: str) -> str:
+def slug(who: str) -> str:
     """Return a name as a part of an id; signs that the id cannot show are told apart by a digest."""
     name = who.casefold()
-    slug = re.sub(r"[^a-z0-9]+", "-", name).strip("-")
-    if not slug:
+    shown = re.sub(r"[^a-z0-9]+", "-", name).strip("-")
+    if not shown:
         return who
-    return slug if _PLAIN.fullmatch(name) else f"{slug}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
+    return shown if _PLAIN.fullmatch(name) else f"{shown}-{hashlib.sha256(name.encode()).hexdigest()[:6]}"
 
 
 def split_key(client_id: str, unit: ClientUnit) -> str:
@@ -293,12 +304,15 @@ def _clients(groups: dict[str, list[Row]], unit: ClientUnit) -> Iterator[Row]:
 
 
 def _client_row(key: str, rows: list[Row], unit: ClientUnit) -> Row:
-    """Return one row of several: equal values stay, others are empty; texts, tokens and spans are concatenated."""
+    """Return one row of several: equal values stay, others are empty; texts, tokens and spans are concatenated.
+
+    Date and name are those of the first text.
+    """
     if key == rows[0][0]:
         return rows[0]
     client_id = f"{rows[0][4]}.{key}" if unit == "speaker" else key
     values = [column[0] if len(set(column)) == 1 else "" for column in zip(*(row[1:12] for row in rows), strict=True)]
-    values[3] = rows[0][4]  # the first text's date
+    values[3:5] = rows[0][4:6]
     values[9] = values[9] or _MIXED  # floor_language
     starts, ends, lengths, offset = list[int](), list[int](), list[int](), 0
     for *_, text, _n, _kinds, own_starts, own_ends, own_lengths, _signature in rows:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from fedtext.largefedbench.clients import Client, Text, split_key, unit_of
+from fedtext.largefedbench.clients import Client, Text, slug, split_key, unit_of, untitled
 from fedtext.largefedbench.counts import SourceCounts, name_words
 from fedtext.largefedbench.turns import Turn, n_words
 from fedtext.system.errors import InputError
@@ -37,8 +37,8 @@ class Takedown:
         """Return whether a turn or a client is on the list."""
         if not self.ids and not self.speakers:
             return False
-        said_by = ((one.source, _plain(one.speaker_id)), (one.source, _plain(one.speaker)))
-        lines = [self.ids.get(one.client_id), self.ids.get(speaker_key(one)), *map(self.speakers.get, said_by)]
+        said_by = (_speaker(one.source, one.speaker_id), _speaker(one.source, one.speaker))
+        lines = [*map(self.ids.get, (one.client_id, *speaker_keys(one))), *map(self.speakers.get, said_by)]
         found = {line for line in lines if line is not None}
         self.matched.update(found)
         if found:
@@ -75,15 +75,26 @@ class Takedown:
 _plain = lru_cache(maxsize=65_536)(as_read)  # a chamber's members speak thousands of times
 
 
-def speaker_key(one: Turn | Client) -> str:
-    """Return the undated id of the client that would hold all of its speaker's texts."""
-    return unit_of(Text(one.client_id, one.source, one.date, one.speaker, one.speaker_id), "speaker")
+def speaker_keys(one: Turn | Client) -> Iterator[str]:
+    """Yield the undated ids of the client that would hold all of its speaker's texts: today's, and one with a title.
+
+    Ids had titles once, and a list may hold those.
+    """
+    yield unit_of(Text(one.client_id, one.source, one.date, one.speaker, one.speaker_id), "speaker")
+    if untitled(one.speaker, one.source) != one.speaker:
+        yield f"{one.source}.speaker.{slug(one.speaker)}"
+
+
+def _speaker(source: str, name: str) -> tuple[str, str]:
+    """Return a source with a speaker's id or name as they are compared: who gets a new title stays on the list."""
+    return source, untitled(_plain(name), source)
 
 
 def read_takedown(path: Path | None) -> Takedown:
     """Return the list in a file; an empty one without a file. Of equal entries the first line counts.
 
-    Case and spaces of words and names do not matter; an id is taken by the letter.
+    Case and spaces of words and names do not matter, nor does the title before a whole Canadian name; an id is taken by
+    the letter.
 
     Raises:
         InputError: the file is no list, or a line is neither a client nor a speaker.
@@ -96,7 +107,7 @@ def read_takedown(path: Path | None) -> Takedown:
         if kind.casefold() == "id" and name:
             ids.setdefault(split_key(name, "speaker"), number)
         elif kind.casefold() == "speaker" and source and speaker:
-            speakers.setdefault((source, speaker), number)
+            speakers.setdefault(_speaker(source, speaker), number)
         elif text:
             raise InputError(
                 f"{path}, line {number}: {text[:LONGEST_SHOWN]!r} is neither `id: <client id>` nor "
