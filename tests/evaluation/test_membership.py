@@ -55,6 +55,26 @@ def test_its_interval_covers_where_clients_have_several_pairs_that_are_alike() -
     assert np.mean([one.low <= truth <= one.high for one in by_pair]) < 0.8
 
 
+def test_three_clients_raise_no_false_alarm_much_more_often_than_said() -> None:
+    rng, clients = np.random.default_rng(0), np.repeat(np.arange(3), 10)
+
+    def scores() -> np.ndarray:
+        return np.asarray(rng.normal(size=3)[clients] + rng.normal(size=len(clients)))
+
+    found = [attack(scores(), scores(), 0.5, clients=(clients, clients)) for _ in range(500)]
+    assert np.mean([one.is_above for one in found]) < 0.05, "2.5% were said, and by the normal distribution they are 8%"
+
+
+def test_few_scores_that_lie_apart_are_no_proof() -> None:
+    """Two and two are apart by chance in one draw of six."""
+    found = attack(np.array([3.0, 4.0]), np.array([1.0, 2.0]), 0.5)
+    assert found.low == pytest.approx(np.sqrt(0.025))
+    assert not found.is_above
+    assert attack(np.arange(10.0) + 10, np.arange(10.0), 0.5).is_above
+    of_one_client = attack(np.arange(10.0) + 10, np.arange(10.0), 0.5, clients=(np.zeros(10, int), np.arange(10)))
+    assert of_one_client.low < 0.5
+
+
 @pytest.mark.parametrize(
     ("clients", "prompts", "by_client", "by_record"),
     [

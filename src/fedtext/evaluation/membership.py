@@ -22,11 +22,11 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from fedtext.evaluation.ratios import clustered_ratio
+from fedtext.evaluation.ratios import Ratio, clustered_ratio
 from fedtext.privacy.dominating_pairs import gaussian_shift
 from fedtext.system.errors import InputError
 
-NORMAL = 1.96  # of a 95% interval
+TAIL = 0.025  # on either side of a 95% interval
 
 Scores = Float[np.ndarray, " pair"]
 Clients = Int[np.ndarray, " pair"]
@@ -56,7 +56,10 @@ def attack(
     """Compute how well scores separate members from others; `most` is the highest allowed AUC.
 
     The interval is DeLong's (Biometrics 1988) for independent members and others. If `clients` of both are given, it is
-    clustered by client (Obuchowski, Biometrics 1997); no client may be on both sides.
+    clustered by client (Obuchowski, Biometrics 1997); no client may be on both sides. It is by Student's t with
+    Satterthwaite's degrees of freedom, for few clients tell little of their own spread. Where the scores are wholly
+    apart they show no spread at all: as many independent pairs as the fewer clients of either side are in order then,
+    which has the probability AUC^n.
 
     Raises:
         ValueError: fewer than two of either, or a score that is not finite.
@@ -71,7 +74,9 @@ def attack(
     above_others = 1.0 - _share_below(members, others)
     auc = float(below_members.mean())
     own, theirs = clients or (np.arange(len(members)), np.arange(len(others)))
-    half = NORMAL * math.hypot(_error_of_mean(below_members, own), _error_of_mean(above_others, theirs))
+    half = _half_width(_mean_of(below_members, own), _mean_of(above_others, theirs))
+    if auc in (0.0, 1.0):
+        half = 1.0 - TAIL ** (1 / min(len(np.unique(own)), len(np.unique(theirs))))
     return Attack(auc, max(auc - half, 0.0), min(auc + half, 1.0), most)
 
 
@@ -127,9 +132,21 @@ def log_ratio_margins(policy: Float[np.ndarray, "pair side"], reference: Float[n
     return np.asarray(gained[:, 0] - gained[:, 1])
 
 
-def _error_of_mean(values: Scores, clients: Clients) -> float:
-    """Compute the standard error of the mean, clustered by client; infinite for one client."""
-    return clustered_ratio(values, np.ones(len(values)), clients).standard_error
+def _mean_of(values: Scores, clients: Clients) -> Ratio:
+    """Compute the mean with its standard error, clustered by client; infinite for one client."""
+    return clustered_ratio(values, np.ones(len(values)), clients)
+
+
+def _half_width(*means: Ratio) -> float:
+    """Return half of the 95% interval of a difference of independent means."""
+    from scipy import stats
+
+    variances = [one.standard_error**2 for one in means]
+    whole = sum(variances)
+    if whole == 0 or not math.isfinite(whole):
+        return whole
+    freedom = whole**2 / sum(v**2 / (one.clusters - 1) for v, one in zip(variances, means, strict=True))
+    return float(stats.t.ppf(1 - TAIL, freedom) * math.sqrt(whole))
 
 
 def _share_below(scores: Scores, of: Scores) -> Scores:
