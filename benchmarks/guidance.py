@@ -301,7 +301,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", nargs="+", choices=CORPORA, default=list(CORPORA))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--texts", type=int, default=100)
+    parser.add_argument("--texts", type=int, default=200)
     parser.add_argument("--out", type=Path, default=ROOT / "build/guidance")
     chosen = parser.parse_args()
     bootstrap_project(ROOT)
