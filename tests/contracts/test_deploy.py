@@ -82,6 +82,49 @@ def test_the_images_of_silos_have_the_pinned_flower_encrypt_and_tell_nobody() ->
         assert flag in files["superlink"]
 
 
+def test_an_image_holds_nobody_s_text_and_no_key() -> None:
+    """Docker's rules: a later line overrules an earlier one, and nothing is left out that no line names."""
+    rules = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if not line.startswith("#")]
+    assert rules[0] == "*", "a table, a silo's folder or a key may lie anywhere beside the project"
+    parts = [one.removeprefix("!") for one in rules if one.startswith("!")]
+    tracked = subprocess.run(["git", "ls-files", *parts], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert all(any(f"{file}/".startswith(f"{part}/") for file in tracked.splitlines()) for part in parts)
+    assert {"conf", "conf/local/.gitkeep", "pyproject.toml", "src"} <= set(parts)
+    for file in (ROOT / "Containerfile", *SILOS.glob("Containerfile.*")):
+        copied = [line.split()[1] for line in file.read_text().splitlines() if line.startswith("COPY")]
+        assert {*copied, *_constraints(file.read_text())} - {"."} <= set(parts), file
+
+
+def _constraints(text: str) -> set[str]:
+    return {Path(word).name for word in text.split() if word.endswith(".txt")}
+
+
+def test_git_takes_no_folder_that_a_container_of_silos_mounts() -> None:
+    services = [one for name in ("silo", "server") for one in _services(name).values()]
+    mounted = [one.split(":")[0] for service in services for one in service["volumes"] if one.startswith("./")]
+    assert mounted
+    for place in mounted:
+        git = ["git", "check-ignore", "--quiet", f"deploy/silos/{place}/any"]
+        assert subprocess.run(git, cwd=ROOT, check=False).returncode == 0, place
+
+
+def test_who_runs_in_a_container_may_write_its_volumes() -> None:
+    """A named volume has the owner of the image's folder, and is root's where the image has none."""
+    images = {"superlink": SILOS / "Containerfile.superlink", "run": ROOT / "Containerfile"}
+    for name, service in _services("server").items():
+        text = images[name].read_text()
+        owned = text.partition("chown fedtext")[2].splitlines()[0].split()
+        named = [one.split(":")[1] for one in service["volumes"] if not one.startswith("./")]
+        assert named
+        assert set(named) <= set(owned), name
+        assert "--uid 1000" in text, "messages between the two are for their owner alone"
+
+
+def _services(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((SILOS / f"{name}.yaml").read_text())["services"]
+    return loaded
+
+
 def test_a_silo_s_container_writes_its_own_folder_alone() -> None:
     silo = yaml.safe_load((SILOS / "silo.yaml").read_text())["services"]["silo"]
     assert silo["read_only"]
