@@ -23,6 +23,7 @@ from fedtext.privacy.report import privacy_report
 from fedtext.reporting.figures_pca import pca_panels
 from fedtext.resuming.records import NodeRecord, Store
 from fedtext.system.atomic import REPLACED, partial_path
+from fedtext.system.finished_pieces import FinishedPieces
 from fedtext.wiring.console import LOG_FILE
 from tests.evaluation.examples import CLIENTS, HELD_OUT, PCA, card, cloud
 from tests.parameters import conf_base
@@ -161,6 +162,17 @@ def test_a_run_hands_over_its_reports_and_seconds_by_side(tmp_path: Path, comman
     json.dumps([result, seconds])
 
 
+def test_a_repeated_release_is_the_one_that_was_handed_over_and_not_the_newest(
+    tmp_path: Path, commands: list[list[str]]
+) -> None:
+    """Parameters were changed and put back: the repetition is the same bytes, which the history records once."""
+    entries_runner([planned(tmp_path)])(True)
+    root = tmp_path / "seed_3"
+    History(root).add(spent(VOTES, "votes with other parameters", node="popri.release"))
+    Store(root).commit("popri.release", NodeRecord(parts={}, outputs={"x": "y"}, files={}, receipts=("votes",)))
+    assert children.release_receipts(planned(tmp_path), REPORT) == ["of the data now", "votes"]
+
+
 KILLED = """
 import sys
 from pathlib import Path
@@ -209,6 +221,9 @@ def test_a_variant_s_data_root_is_linked_once_and_whole(tmp_path: Path, commands
     entries_runner([planned(tmp_path)])(True)
     (tmp_path / "seed_3" / "mlflow.db").write_text("records")
     (tmp_path / "seed_3" / ".fedtext" / LOG_FILE).write_text("what it said")  # a log grows: it would be both's
+    piece = tmp_path / "seed_3" / ".fedtext" / "pieces" / "popri.write" / "recipe" / "prompts.jsonl"
+    piece.parent.mkdir(parents=True)
+    FinishedPieces(piece).keep(0, "a text")
     killed = tmp_path / "seed_3" / "03_primary"
     for leftover in (partial_path(killed / "table.parquet"), killed / f"{REPLACED}adapter" / "weights"):
         leftover.parent.mkdir(parents=True, exist_ok=True)
@@ -219,6 +234,7 @@ def test_a_variant_s_data_root_is_linked_once_and_whole(tmp_path: Path, commands
     assert (variant.data_root / ".fedtext" / "releases.jsonl").samefile(shared)
     assert not (variant.data_root / "mlflow.db").exists()
     assert not (variant.data_root / ".fedtext" / LOG_FILE).exists()
+    assert not (variant.data_root / ".fedtext" / "pieces").exists(), "two would write one file"
     assert not list(tmp_path.glob(".partial*"))
     assert not list((variant.data_root / "03_primary").iterdir()), "what killed writes left stays where it is"
     (variant.data_root / "kept").write_text("")

@@ -296,7 +296,12 @@ def test_every_release_is_remembered(toy: ToyProject, caplog: pytest.LogCaptureF
     assert "released private data again" not in caplog.text
     toy.run(privacy={"epsilon": 3.0})
     assert "release_mean released private data again" in caplog.text
-    assert [entry.budget for entry in release_history(toy.data)] == [1.0, 3.0]
+    first, second = release_history(toy.data)
+    assert (first.budget, second.budget) == (1.0, 3.0)
+    assert Store(toy.data).receipts() == {second.receipt}
+    toy.run()
+    assert release_history(toy.data) == (first, second)
+    assert Store(toy.data).receipts() == {first.receipt}, "what the results hold, and not what was released last"
 
 
 PRIVATE = {"corpus": {"declared_public": False}}

@@ -100,12 +100,16 @@ class DataSetBudget:
 
 @dataclass
 class NodeBudgetGuard:
-    """The budget guard of one node (fedtext.privacy.budget_guard.BudgetGuard); `passed` lists its releases in order."""
+    """The budget guard of one node (fedtext.privacy.budget_guard.BudgetGuard).
+
+    `passed` lists its releases in order, and `receipts` what the history knows each by.
+    """
 
     account: DataSetBudget
     node: str
     releases: bool
     passed: list[Release] = field(default_factory=list)
+    receipts: list[str] = field(default_factory=list)
     again: bool = False
     _ledger: Ledger | None = None
     _own: set[tuple[object, ...]] = field(default_factory=set)  # what this run of the node let out itself
@@ -137,6 +141,7 @@ class NodeBudgetGuard:
             self._own.add(entry.answer)
             self.again |= new and any(one.node == self.node and one.answer not in self._own for one in self._entries())
         self.passed.append(release)
+        self.receipts.append(receipt)
 
     def _recheck(self, release: Release, entry: Spent) -> None:
         """Check the budget again under the lock on the history: another run may have released since."""

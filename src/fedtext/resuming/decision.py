@@ -168,8 +168,8 @@ class Resumption:
 
             yield node._copy(func=function)
 
-    def commit(self, node: Node, seconds: float | None = None) -> None:
-        """Record `node` as done, after its last output was saved."""
+    def commit(self, node: Node, seconds: float | None = None, receipts: Iterable[str] = ()) -> None:
+        """Record `node` as done, after its last output was saved; `receipts` are those of its releases."""
         read, parts = self._fields_read(node), self._recipes.get(node.name) or self.parts(node)
         for name in [] if read is None else set(node.inputs) - set(self._saved(node.inputs)):
             if parts[name] == self._input_digest(name):  # if not, a file that it names was changed meanwhile
@@ -186,6 +186,7 @@ class Resumption:
             read=None if read is None else tuple(sorted(read)),
             seconds=seconds,
             made_with=self._made_with(node, read),
+            receipts=tuple(receipts),
         )
         if outputs:
             self._store.commit(node.name, record)

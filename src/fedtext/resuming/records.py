@@ -45,7 +45,7 @@ class NodeRecord(BaseModel):
     parameter fields that the node read, on which alone its parts depend; None if on all. `seconds` is the wall time of
     the run that made the outputs. It is kept here and not among the results, which must not depend on it; None if
     existing outputs were accepted. `made_with` are the values behind the digests, including those of all earlier nodes;
-    None in a record of an earlier version.
+    None in a record of an earlier version. `receipts` are those of the releases that the outputs hold.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -56,6 +56,7 @@ class NodeRecord(BaseModel):
     read: tuple[str, ...] | None = None
     seconds: float | None = None
     made_with: MadeWith | None = None
+    receipts: tuple[str, ...] = ()
 
 
 class Store:
@@ -135,6 +136,11 @@ class Store:
         """Return the nodes of the run that finished last; empty if there was none."""
         path = self.root / "last_run.json"
         return frozenset(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else frozenset()
+
+    def receipts(self) -> frozenset[str]:
+        """Return the receipts of the releases that the results of the run that finished last hold."""
+        records = filter(None, map(self.node, self.last_run()))
+        return frozenset(receipt for record in records for receipt in record.receipts)
 
     def _node_file(self, name: str) -> Path:
         return self.root / "nodes" / f"{_file_name(name)}.json"

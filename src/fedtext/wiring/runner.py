@@ -192,7 +192,7 @@ class _WhatIsLeft:
         self._ran.add(node.name)
         gate.log_repeats()
         # The time that a node takes depends on its private data, so it is not recorded for a private corpus.
-        self._resumption.commit(node, seconds=seconds if account.public or not private else None)
+        self._resumption.commit(node, seconds if account.public or not private else None, gate.receipts)
         self._store.drop_pieces(node.name)
 
     @cached_property

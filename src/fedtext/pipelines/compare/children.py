@@ -58,6 +58,7 @@ NOT_LINKED = (
     f"{REPLACED}*",
     "for_reading.csv",  # another entry's, and none of this one's
     "reading_pool.parquet",
+    "pieces",  # of a node that was killed: they grow in place
 )
 
 
@@ -188,14 +189,20 @@ def start(child: ChildRun, *options: str, quiet: bool = False) -> None:
 
 
 def release_receipts(child: ChildRun, privacy_report: Mapping[str, Any]) -> list[str]:
-    """Return the receipts of the run's releases as its data root recorded them: the newest of each."""
-    charged = reported_releases(privacy_report)
-    newest = {
+    """Return the receipts of the run's releases as its data root recorded them.
+
+    Of one plan there may be several, made with other parameters: what the run's nodes let out counts. It need not be
+    the newest, since a release that is repeated is recorded once. Nodes of an earlier version have recorded none, and
+    of theirs the newest counts.
+    """
+    charged, made = reported_releases(privacy_report), Store(child.data_root).receipts()
+    recorded = sorted(release_history(child.data_root), key=lambda entry: entry.receipt in made)
+    last = {
         (entry.release, entry.round): entry.receipt
-        for entry in release_history(child.data_root)
+        for entry in recorded
         if entry.release is not None and entry.release in charged
     }
-    return sorted(newest.values())
+    return sorted(last.values())
 
 
 def node_seconds(child: ChildRun, privacy_report: Mapping[str, Any]) -> dict[str, dict[str, float]]:
