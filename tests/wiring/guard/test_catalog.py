@@ -7,10 +7,19 @@ from typing import Any
 
 import pytest
 
-from fedtext.privacy.flow import check_files
-from fedtext.wiring.guard.catalog import place
+from fedtext.privacy.flow import check_files, check_further_files
+from fedtext.wiring.guard.catalog import further_places, place
 
-WORDS = ["{}", "file://{}", "local://{}", "file:{}", "simplecache::file://{}", "simplecache::{}"]
+WORDS = [
+    "{}",
+    "file://{}",
+    "FILE://{}",
+    "file://localhost{}",
+    "local://{}",
+    "file:{}",
+    "simplecache::file://{}",
+    "simplecache::{}",
+]
 
 
 def peek(said: str, **changes: Any) -> dict[str, Any]:
@@ -31,3 +40,17 @@ def test_a_home_is_a_place_and_a_server_is_none(tmp_path: Path, monkeypatch: pyt
     assert place(peek("~/a.csv")) == tmp_path.resolve() / "a.csv"
     for elsewhere in ("s3://bucket/a.csv", "simplecache::s3://bucket/a.csv", ""):
         assert place(peek(elsewhere)) is None
+
+
+@pytest.mark.parametrize("setting", ["{}", "file://{}", "{}/client_id=c1"])
+def test_a_private_file_is_found_in_whichever_setting_of_a_public_entry(setting: str, tmp_path: Path) -> None:
+    private = tmp_path.resolve() / "private_train.csv"
+    asked = {"type": "huggingface.HFDataset", "dataset_name": "csv", "metadata": {"of": str(private)}}
+    named = {**asked, "dataset_kwargs": {"data_files": {"train": [setting.format(private)]}}}
+    files, classes = {"private_train": private}, {"private_train": "private", "peek": "public"}
+    assert check_further_files({"peek": further_places(asked)}, files, classes) == []
+    for config in (named, {"type": "CachedDataset", "dataset": named}):
+        (found,) = check_further_files({"peek": further_places(config)}, files, classes)
+        assert (found.rule, found.dataset) == ("shared file", "peek")
+        assert check_further_files({"private_more": further_places(config)}, files, classes) == []
+    assert further_places(peek(str(private))) == set(), "its own place is judged by itself"

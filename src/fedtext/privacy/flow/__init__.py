@@ -25,7 +25,22 @@ node runs; docs/leaks.md lists which leak is stopped by which.
 
 from __future__ import annotations
 
-from fedtext.privacy.flow.check import GraphNode, Violation, check_files, check_flow, check_private_places
+from fedtext.privacy.flow.check import (
+    GraphNode,
+    Violation,
+    check_files,
+    check_flow,
+    check_further_files,
+    check_private_places,
+)
 from fedtext.privacy.flow.declared import Declared
 
-__all__ = ["Declared", "GraphNode", "Violation", "check_files", "check_flow", "check_private_places"]
+__all__ = [
+    "Declared",
+    "GraphNode",
+    "Violation",
+    "check_files",
+    "check_flow",
+    "check_further_files",
+    "check_private_places",
+]

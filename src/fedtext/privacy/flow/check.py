@@ -149,6 +149,29 @@ def check_files(files: Mapping[str, PurePath], classes: Mapping[str, str]) -> li
     return found
 
 
+def check_further_files(
+    named: Mapping[str, Collection[PurePath]], files: Mapping[str, PurePath], classes: Mapping[str, str]
+) -> list[Violation]:
+    """Return the data sets that are not private and name a private file in any setting of their catalog entries.
+
+    Args:
+        named: The resolved paths that each data set's entry names beside its own.
+        files: The resolved path of each data set, and of each parameter that names a file.
+        classes: The class of each.
+    """
+    private = {path: name for name, path in files.items() if _is_private(name, classes)}
+    found = []
+    for name, paths in sorted(named.items()):
+        for path in () if _is_private(name, classes) else sorted(paths):
+            if other := next((private[one] for one in (path, *path.parents) if one in private), None):
+                message = (
+                    f"data set '{name}' is not private, but its catalog entry names {path}, which is of '{other}': "
+                    "class it private, or name another file there"
+                )
+                found.append(Violation("shared file", "", name, message))
+    return found
+
+
 def check_private_places(places: Mapping[str, PurePath | None], data_root: PurePath) -> list[Violation]:
     """Return the private outputs of nodes that do not lie in a local file or folder of the data root.
 

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from kedro.io.catalog_config_resolver import CatalogConfigResolver
+from kedro.io.core import get_protocol_and_path
 
 from fedtext.wiring.config import privacy_class
+from fedtext.wiring.guard.parameters import texts
 
 HISTORY = "ReleaseHistoryDataset"  # is given the data root, and reads the runner's records there
 CREDENTIALS = "credentials"
-LOCAL = re.compile(r"^(file|local):(//)?")  # fsspec's names for files of this machine
+LOCAL = re.compile(r"^(file|local):")  # fsspec's names for files of this machine
+UNREAD = ("metadata", "type", "dataset")  # by no class of data sets; the last is a layer of its own
 
 # Kedro compiles every pattern anew for every name, and several checks of a run ask for the same thousand names.
 _resolved: WeakKeyDictionary[CatalogConfigResolver, dict[str, dict[str, Any]]] = WeakKeyDictionary()
@@ -101,14 +104,24 @@ def place(config: dict[str, Any]) -> Path | None:
     return None
 
 
-def _local(said: str) -> str | None:
-    """Return the path that a catalog's words mean on this machine, as fsspec reads them; None for other places.
+def further_places(config: dict[str, Any]) -> set[Path]:
+    """Return the local paths in an entry's settings beside its own: a class may name files in ways of its own."""
+    said = {one for layer in layers(config) for one in texts(_without(UNREAD, layer)) if os.sep in one}
+    return {Path(os.path.realpath(path)) for one in said if (path := _local(one)) is not None} - {place(config)}
 
-    `file:///a/b`, `~/b` and `simplecache::file:///a/b` are paths here, and one of them must not hide a private file.
+
+def _without(keys: Collection[str], layer: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in layer.items() if key not in keys}
+
+
+def _local(said: str) -> str | None:
+    """Return the path that a catalog's words mean on this machine, as Kedro reads them; None for other places.
+
+    `file:///a/b`, `FILE://localhost/a/b`, `~/b` and `simplecache::file:///a/b` are paths here, and none of them must
+    hide a private file.
     """
-    innermost = said.rpartition("::")[2]
-    path = LOCAL.sub("", innermost)
-    return None if not path or "://" in path else os.path.expanduser(path)
+    protocol, path = get_protocol_and_path(said.rpartition("::")[2])
+    return os.path.expanduser(LOCAL.sub("", path)) if path and protocol in ("file", "local") else None
 
 
 def layers(config: dict[str, Any]) -> Iterator[dict[str, Any]]:

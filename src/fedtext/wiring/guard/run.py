@@ -32,7 +32,7 @@ from fedtext.wiring.guard.left_behind import FolderSnapshot
 from fedtext.wiring.guard.parameters import holders, private_files
 from fedtext.wiring.guard.private_words import PrivateTextIndex
 from fedtext.wiring.guard.release import release_faults
-from fedtext.wiring.guard.side_effects import replaced, saving, watched
+from fedtext.wiring.guard.side_effects import loading, replaced, saving, watched
 from fedtext.wiring.guard.streams import hidden_prints
 from fedtext.wiring.guard.watch import Watch
 from fedtext.wiring.guard.workers import watched_engine
@@ -59,6 +59,9 @@ class Guard:
     ) -> None:
         self._catalog, self._data_root, self._passed = catalog, data_root.resolve(), passed
         self._files = private_files(parameters)
+        entries = self._places(self._private(catalog.config_resolver.config))
+        outside = {path for path in entries if not path.is_relative_to(self._data_root)}
+        self._private_files = outside.union(self._files.values())
         self._temporary = temporary and temporary.resolve()
         self._surroundings = FolderSnapshot(self._data_root, Path.cwd(), self._temporary)
 
@@ -89,14 +92,18 @@ class Guard:
 
     @contextmanager
     def datasets(self) -> Iterator[None]:
-        """Keep private data sets to their own path, and hide what they print, while they load and save."""
+        """Keep private data sets to their own path, and hide what they print, while they load and save.
+
+        Others may open no private file while they load: a catalog entry names files in ways of its class's own, which
+        the flow check cannot know.
+        """
         load, save, one_by_one = self._catalog.load, self._catalog.save, Lock()
 
         def loaded(name: str, *args: Any, **kwargs: Any) -> Any:
-            with ExitStack() as stack:
-                if self._private([name]):
-                    stack.enter_context(one_by_one)
-                    stack.enter_context(hidden_prints(lambda: ignored))
+            if is_parameter(name):
+                return load(name, *args, **kwargs)
+            private = bool(self._private([name]))
+            with one_by_one, hidden_prints(lambda: ignored) if private else loading(self._loading(name)):
                 return load(name, *args, **kwargs)
 
         def saved(name: str, data: Any) -> None:
@@ -111,6 +118,16 @@ class Guard:
 
         with replaced(self._catalog, "load", loaded), replaced(self._catalog, "save", saved):
             yield
+
+    def _loading(self, name: str) -> Watch:
+        return Watch(
+            who=f"data set '{name}'",
+            reads_private=False,
+            may_read=False,
+            data_root=self._data_root,
+            private_files=self._private_files,
+            is_public_entry=True,
+        )
 
     def _saving(self, name: str) -> Watch:
         own = place(entry(name, self._catalog.config_resolver))
@@ -130,7 +147,7 @@ class Guard:
             reads_private=bool(private or held),
             may_read=self._may_read_files(node),
             data_root=self._data_root,
-            private_files=frozenset(self._files.values()),
+            private_files=self._private_files - self._places(private),  # partitions are opened by who reads them
             temporary=self._temporary,
             may_be_private=PrivateTextIndex([value for name, value in inputs.items() if name in private]),
         )
@@ -170,6 +187,10 @@ class Guard:
     def _may_read_files(self, node: Node) -> bool:
         """Return whether the node may read private files: its outputs are private, or the declared number of units."""
         return Tag.COUNT in node.tags or (bool(node.outputs) and self._private(node.outputs) == set(node.outputs))
+
+    def _places(self, names: Iterable[str]) -> frozenset[Path]:
+        found = (place(entry(name, self._catalog.config_resolver)) for name in names)
+        return frozenset(path for path in found if path is not None)
 
     def _private(self, names: Iterable[str]) -> set[str]:
         found = [name for name in names if not is_parameter(name)]

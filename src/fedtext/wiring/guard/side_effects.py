@@ -69,6 +69,17 @@ def watched(watch: Watch, surroundings: FolderSnapshot | None = None) -> Iterato
 
 
 @contextmanager
+def loading(watch: Watch) -> Iterator[None]:
+    """Refuse what `watch` forbids while a data set that is not private is loaded."""
+    judge_calls()
+    begin(watch)
+    try:
+        yield
+    finally:
+        end(watch)
+
+
+@contextmanager
 def saving(watch: Watch) -> Iterator[None]:
     """Refuse what `watch` forbids, and drop what is printed, while a private data set is saved."""
     begin(watch)

@@ -77,11 +77,12 @@ class Watch:
     """The node that is watched, and what it may do.
 
     Attributes:
-        who: The name for messages: of a node, or of a data set while it is saved.
+        who: The name for messages: of a node, or of a data set while it is loaded or saved.
         reads_private: Whether it must have no side effects.
         may_read: Whether it may open the private files that parameters name.
         data_root: Below it, only the catalog may open a file or directory whose name starts with `private_`.
-        private_files: Resolved paths of the private files that parameters name.
+        private_files: Resolved paths of the private files that parameters name, or entries outside of the data root.
+        is_public_entry: Whether it is a data set that is not private, and so may hold nothing that is.
         may_write: Resolved paths that it may write, and all below them.
         temporary: The run's own folder for temporary files: libraries make folders there as they are imported.
         may_be_private: Tests whether a word may be private text, which messages do not repeat.
@@ -93,6 +94,7 @@ class Watch:
     may_read: bool
     data_root: Path
     private_files: frozenset[Path] = frozenset()
+    is_public_entry: bool = False
     may_write: frozenset[Path] = frozenset()
     temporary: Path | None = None
     may_be_private: Callable[[str], bool] = lambda _: False
@@ -211,14 +213,23 @@ class Watch:
         )
 
     def _reads(self, path: str, verb: str) -> None:
-        if self._is_private(path) and not self._may_write(path):
+        real = Path(os.path.realpath(path))
+        of_parameter = not self.may_read and any(real == one or one in real.parents for one in self.private_files)
+        of_data_set = self._is_private(path) and not self._may_write(path)
+        if self.is_public_entry and (of_parameter or of_data_set):
+            raise SideEffectRefusedError(
+                f"{self.who} {verb} {path}, which is private, and its catalog entry says that it is not: class the "
+                "entry private, or name another file there",
+                code="private-file-in-public-entry",
+                value=self.who,
+            )
+        if of_data_set:
             raise SideEffectRefusedError(
                 f"{self.who} {verb} {path}, the file of a private data set, itself: make the data set its input",
                 code="private-data-set-by-path",
                 value=self.who,
             )
-        real = Path(os.path.realpath(path))
-        if not self.may_read and any(real == one or one in real.parents for one in self.private_files):
+        if of_parameter:
             raise SideEffectRefusedError(
                 f"{self.who} {verb} {path}, which is private, and writes what is not: read it in a node of its own",
                 code="private-file-by-path",

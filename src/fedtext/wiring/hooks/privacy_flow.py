@@ -16,7 +16,15 @@ from pydantic import ValidationError
 
 from fedtext.params.corpus import Corpus
 from fedtext.params.evaluation import Evaluation
-from fedtext.privacy.flow import Declared, GraphNode, Violation, check_files, check_flow, check_private_places
+from fedtext.privacy.flow import (
+    Declared,
+    GraphNode,
+    Violation,
+    check_files,
+    check_flow,
+    check_further_files,
+    check_private_places,
+)
 from fedtext.privacy.flow.check import is_private
 from fedtext.system.errors import InputError
 from fedtext.system.refusal import RunRefusedError
@@ -25,6 +33,7 @@ from fedtext.wiring.guard.bound import KnownStrings, bound_values
 from fedtext.wiring.guard.catalog import (
     dataset_classes,
     entry,
+    further_places,
     is_logged,
     is_parameter,
     is_previewed,
@@ -105,7 +114,9 @@ class _Check:
         classes, asked = dataset_classes(names, self._resolver), {node.name for node in judged}
         flow = check_flow(sorted(nodes, key=lambda node: node.name), classes)
         steered = [violation for violation in flow if violation.node in asked and violation.rule == "steers"]
-        return [*steered, *check_files(self._files(names), classes | self._classes_of_parameters())]
+        files, classes = self._files(names), classes | self._classes_of_parameters()
+        named = {name: further_places(config) for name, config in self._entries(names).items()}
+        return [*steered, *check_files(files, classes), *check_further_files(named, files, classes)]
 
     def _graph(self, nodes: Iterable[Node]) -> list[GraphNode]:
         return [
