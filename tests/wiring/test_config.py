@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kedro.framework.project import pipelines
@@ -99,6 +100,16 @@ def test_a_private_entry_that_was_set_after_the_files_were_read_is_not_previewed
     assert "private_more" not in config["catalog"]
     config["catalog"] = {"private_more": {"type": "pandas.ParquetDataset", "filepath": "more.parquet"}}
     assert config["catalog"]["private_more"]["metadata"]["kedro-viz"] == {"preview": False}
+
+
+@pytest.mark.parametrize("metadata", [{"fedtext": {"privacy": "private"}, "kedro-viz": {"preview": True}}, {}, None])
+def test_an_entry_that_may_be_private_is_not_previewed_whatever_it_says(
+    metadata: dict[str, Any] | None, toy: ToyProject
+) -> None:
+    """Kedro-Viz asks no flow check: what `kedro run` refuses, it would show."""
+    config = loader(toy.path)
+    config["catalog"] = {"notes": {"type": "pandas.CSVDataset", "filepath": "notes.csv", "metadata": metadata}}
+    assert config["catalog"]["notes"]["metadata"]["kedro-viz"] == {"preview": False}
 
 
 def test_private_entries_are_not_previewed(toy: ToyProject) -> None:

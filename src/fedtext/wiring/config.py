@@ -64,7 +64,8 @@ class ProjectConfigLoader(OmegaConfigLoader):
       is completed (fedtext.wiring.tracking_server).
     - What generators are asked for has references of its own (fedtext.wiring.asked_texts).
     - Credentials of `conf/local` hold in every environment: of all folders it alone is kept out of the repository.
-    - A private catalog entry is not previewed by Kedro-Viz unless it has `preview: true`, which the flow check refuses.
+    - Kedro-Viz previews no catalog entry but released and public ones, whatever the entry says: it asks no flow check,
+      so to it an entry without a class may be private.
     """
 
     active: ClassVar[ProjectConfigLoader | None] = None
@@ -87,7 +88,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
         ProjectConfigLoader.active = self
 
     def __getitem__(self, key: str) -> dict[str, Any]:
-        """Return Kedro's value with the previews of private catalog entries switched off; files are read once."""
+        """Return Kedro's value, with no preview of a catalog entry that may be private; files are read once."""
         if key != "globals":
             # What is read may ask for these, and Kedro cannot resolve the globals in the midst of that.
             _ = self.data_root, self._asked.description, self._asked.prompt, self._parameter_files
@@ -433,7 +434,7 @@ def loader_for(env: str | None, parameters: dict[str, Any], conf_source: str | N
 
 def _without_private_previews(catalog: dict[str, Any]) -> dict[str, Any]:
     for name, entry in catalog.items():
-        if isinstance(entry, dict) and privacy_class(name, entry) == "private":
+        if isinstance(entry, dict) and privacy_class(name, entry) not in ("released", "public"):
             entry["metadata"] = metadata = dict(entry.get("metadata") or {})
-            metadata["kedro-viz"] = {"preview": False, **(metadata.get("kedro-viz") or {})}
+            metadata["kedro-viz"] = {**(metadata.get("kedro-viz") or {}), "preview": False}
     return catalog
