@@ -62,8 +62,8 @@ def test_a_table_at_an_address_is_read_as_a_file_is(tmp_path: Path) -> None:
     (tmp_path / "texts.csv").write_bytes(b"text,label\none text,a\nanother text,b\n")
     pd.testing.assert_frame_equal(table, read_public_table(corpus(public_path=str(tmp_path / "texts.csv"))))
     local = f"file://{tmp_path / 'texts.csv'}"
+    assert known_copy(local) == tmp_path / "texts.csv", "a file of this machine is not copied, and is known at once"
     pd.testing.assert_frame_equal(table, read_public_table(corpus(public_path=local)))
-    assert known_copy(local) == tmp_path / "texts.csv", "a file of this machine is not copied"
     assert len(public_prompts(corpus(public_path=address), 5, 0)) == 2
 
 

@@ -43,7 +43,14 @@ def shown(address: str) -> str:
 
 
 def known_copy(address: str) -> Path | None:
-    """Return the copy that this process reads of an address; None if it has made none."""
+    """Return what this process reads of an address: a file of this machine, or the copy that it has made, if any.
+
+    A file is known before it is read: what is checked of files that parameters name is checked of it.
+    """
+    if address.partition("://")[0] in LOCAL and is_address(address):
+        from fsspec.core import url_to_fs
+
+        return Path(url_to_fs(address)[1])
     return _copies.get(address)
 
 

@@ -175,7 +175,9 @@ def test_a_part_of_a_private_directory_is_a_copy_wherever_it_lies(tmp_path: Path
     corpus = {"source": "table", "path": str(mine), "public_path": str(mine / "part-1.parquet")}
     assert len(copies({"corpus": corpus})) == 1
     (other / "part-7.parquet").write_bytes(b"two")
-    assert len(copies({"corpus": {**corpus, "public_path": str(other)}})) == 1
+    for named in (str(other), f"file://{other}"):
+        assert len(copies({"corpus": corpus, "dpprefsyn": {"public_pairs": named}})) == 2
+        assert len(copies({"corpus": {**corpus, "public_path": named}})) == 1
     (other / "part-7.parquet").write_bytes(b"owt")
     assert copies({"corpus": {**corpus, "public_path": str(other)}}) == []
     assert private_files({"corpus": corpus}) == {"corpus.path": mine}

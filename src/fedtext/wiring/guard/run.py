@@ -61,7 +61,7 @@ class Guard:
         self._files = private_files(parameters)
         entries = self._places(self._private(catalog.config_resolver.config))
         outside = {path for path in entries if not path.is_relative_to(self._data_root)}
-        self._private_files = outside.union(self._files.values())
+        self._private_files = frozenset(outside.union(self._files.values()))
         self._temporary = temporary and temporary.resolve()
         self._surroundings = FolderSnapshot(self._data_root, Path.cwd(), self._temporary)
 
