@@ -16,6 +16,7 @@ from fedtext.reporting.comparison import (
     UNDECIDED,
     Run,
     compare_runs,
+    figures_cost_sentence,
     measured_costs,
     privacy_cost_sentence,
     verdict,
@@ -30,6 +31,7 @@ from fedtext.reporting.comparison_text import (
     table1_rows,
     table2_csv,
 )
+from fedtext.reporting.glossary import Terms, TestUnits
 from tests.evaluation.examples import accuracy, card, protection
 from tests.refusals import refuses
 
@@ -300,6 +302,17 @@ def test_a_price_is_rounded_up_and_a_simulation_is_called_one() -> None:
     text = render_markdown({**compare_runs(runs, CLAIMS), "prices": [said]})
     assert "- The noise came from a public seed" in text
     assert "public seed" not in render_markdown(comparison())
+
+
+def test_what_the_figures_of_all_runs_cost_test_clients_is_their_sum() -> None:
+    tested = TestUnits(unit="client", units=494, epsilon=1.001, delta=1e-5, simulated=False)
+    runs = [run("popri", seed, terms=Terms(tested=tested)) for seed in SEEDS]
+    said = figures_cost_sentence(runs, "all runs")
+    assert said is not None
+    assert "costs each of about 494 test clients at most ε = 3.01 at δ = 3e-05" in said
+    simulated = run("popri", 1, terms=Terms(tested=tested.model_copy(update={"simulated": True})))
+    assert "would cost each" in str(figures_cost_sentence([*runs, simulated], "all runs"))
+    assert figures_cost_sentence(RUNS, "all runs") is None, "exact figures have no price"
 
 
 def test_each_condition_has_the_epsilon_of_the_run_that_gave_it() -> None:

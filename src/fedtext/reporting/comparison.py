@@ -18,7 +18,7 @@ from fedtext.evaluation.measures.distances import FID, FID_CHOSEN, FID_REJECTED,
 from fedtext.evaluation.measures.known import MEASURES, measure, measures_in_document
 from fedtext.evaluation.measures.measure import Direction, Measure, OnHeldOut
 from fedtext.evaluation.measures.preferences import DOCUMENT as WIN_RATES
-from fedtext.evaluation.wording import spent
+from fedtext.evaluation.wording import count, spent
 from fedtext.federation.communication import Cost
 from fedtext.params.compare import Claim, Claims
 from fedtext.params.conditions import BESIDE, CONDITIONS, EPS0, PRIVATE
@@ -217,6 +217,25 @@ def privacy_cost_sentence(price: Mapping[str, Any], delta: float, what: str, *, 
         sets += ", whatever each run's own report says"
     public = "; but noise came from a public seed, so nobody is protected" if simulated else ""
     return f"Publishing {what} together {cost}: {sets}{public}."
+
+
+def figures_cost_sentence(runs: Sequence[Run], what: str) -> str | None:
+    """Return the sentence on what publishing the figures of `what` costs the test units; None if they are exact.
+
+    Each run prices its own figures, in `terms.tested` of its scorecard. Their sum bounds the cost of all: two runs that
+    asked the same are not told apart.
+    """
+    tested = [found for run in runs if (found := run.card["terms"]["tested"])]
+    if not tested:
+        return None
+    simulated = any(one["simulated"] for one in tested)
+    units, delta = max(one["units"] for one in tested), sum(one["delta"] for one in tested)
+    cost = f"{'would cost' if simulated else 'costs'} each of about {count(units)} test {tested[0]['unit']}s"
+    epsilon = spent(sum(one["epsilon"] for one in tested))
+    return (
+        f"Publishing the figures of {what} together {cost} at most ε = {epsilon} at δ = {delta:g}: the prices that the "
+        "runs' own reports tell, added up."
+    )
 
 
 def _entry(runs: Sequence[Run], lead: Measure, measures: Sequence[Measure]) -> dict[str, Any]:

@@ -15,7 +15,13 @@ from fedtext.params.privacy import Privacy
 from fedtext.pipelines.compare.children import ChildRun, node_seconds, release_receipts, run
 from fedtext.privacy.composition import compose_runs
 from fedtext.reporting import figures_comparison as figures
-from fedtext.reporting.comparison import Run, compare_runs, measured_costs, privacy_cost_sentence
+from fedtext.reporting.comparison import (
+    Run,
+    compare_runs,
+    figures_cost_sentence,
+    measured_costs,
+    privacy_cost_sentence,
+)
 from fedtext.reporting.comparison_text import render_markdown, render_page, table1_csv, table2_csv
 from fedtext.system.engine import current
 from fedtext.system.errors import InputError
@@ -98,6 +104,7 @@ def tabulate(claims: Claims, privacy: Privacy, *results: dict[str, Any]) -> tupl
         privacy_cost_sentence(price, privacy.delta, what, simulated=comparison["simulated"])
         for what, price in prices.items()
     ]
+    comparison["prices"] += filter(None, (figures_cost_sentence(own, what) for what, own in whole.items()))
     return comparison, table1_csv(comparison), render_markdown(comparison)
 
 
