@@ -254,6 +254,7 @@ def test_lines_of_a_list_may_end_as_on_any_system(tmp_path: Path) -> None:
 
 def test_a_list_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     assert listed_ids(listed(tmp_path, "\ufeffb\nc\n")) == ["b", "c"]
+    assert listed_ids(listed(tmp_path, "\ufeffb\nc\n\ufeffd\n")) == ["b", "c", "d"]  # two lists in one file
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])

@@ -51,6 +51,11 @@ def test_a_quote_of_a_program_that_quotes_nothing_joins_no_rows(tmp_path):
     assert read_table(raw(tmp_path / "b.tsv", several_lines.encode()))["text"].tolist() == ["one\ntwo", "a\tb"]
 
 
+def test_lines_that_end_as_on_an_old_machine_are_told_by_their_header(tmp_path):
+    table = read_table(raw(tmp_path / "a.csv", b"client_id;text\rx;one, two, three\ry;four, five, six\r"))
+    assert table["text"].tolist() == ["one, two, three", "four, five, six"]
+
+
 def test_json_lines_may_be_gzipped(tmp_path):
     rows = b'{"text":"one","client_id":"x"}\n{"text":"two","client_id":"y"}\n'
     records = read_table(packed(tmp_path / "a.jsonl.gz", rows))

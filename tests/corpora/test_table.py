@@ -282,6 +282,23 @@ def test_utf16_is_not_utf8(tmp_path):
     )
 
 
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("encoding", "told"),
+    [("utf-16-le", "UTF-16LE"), ("utf-16-be", "UTF-16BE"), ("utf-32", "UTF-32"), ("cp1251", "Russian in CP1251")],
+)
+def test_the_command_that_converts_a_file_names_its_encoding(tmp_path, suffix, encoding, told):
+    """Without a mark at its beginning, UTF-16 of plain letters would be valid UTF-8."""
+    first = "text" if suffix == "csv" else '{"text": "a"}'
+    second = "привет" if encoding == "cp1251" else "b"
+    refused(raw(tmp_path / f"a.{suffix}", f"{first}\n{second}\n".encode(encoding)), "line-not-utf8", told)
+
+
+def test_each_of_several_joined_files_may_begin_with_a_byte_order_mark(tmp_path):
+    one = b'\xef\xbb\xbf{"text":"one"}\n'
+    assert read_table(raw(tmp_path / "a.jsonl", one + one.replace(b"one", b"two")))["text"].tolist() == ["one", "two"]
+
+
 @pytest.mark.parametrize(
     ("suffix", "rows"),
     [

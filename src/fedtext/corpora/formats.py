@@ -9,9 +9,10 @@ import codecs
 import csv
 import io
 import json
+import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,16 @@ import pandas as pd
 from fedtext.corpora.columns import MARKS, TAB, Chooser, parquet_parts, partition_values, separator_of, with_inner
 from fedtext.corpora.gzipped import GZIP, opened, undamaged
 from fedtext.corpora.headings import HEADINGS
-from fedtext.corpora.row_values import rows_named
+from fedtext.corpora.stray_rows import validate_rows
 from fedtext.system.errors import InputError
-from fedtext.system.missing import as_read
 
-BOM = b"\xef\xbb\xbf"
+BOM, NUL = b"\xef\xbb\xbf", b"\x00"
+WIDE = {  # encodings with several bytes a letter, by how a file begins; the first that fits
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
 IN_SHEET, IN_LINES, IN_TABLE = "row of the sheet, whose row 1 is the header", "line", "row"  # what is counted
 
 csv.field_size_limit(sys.maxsize)  # a text may be longer than the 131,072 characters that it allows
@@ -57,7 +63,7 @@ def read_csv(path: Path, choose: Chooser) -> pd.DataFrame:
     names = rows.iloc[0].tolist()
     sheet = pd.RangeIndex(1, len(rows) + 1, name=IN_SHEET)  # as a spreadsheet shows it, but for blank lines
     table = rows.set_axis(sheet).iloc[1:].set_axis(names, axis="columns")
-    _validate_one_header(path, table, names)
+    validate_rows(path, table, names, mark, IN_SHEET)
     return table[choose(names)]
 
 
@@ -92,23 +98,6 @@ def _not_csv(error: str, first_line: str, mark: str) -> str:
     if first_line.startswith("#") or (one_word and reason.startswith("Expected 1 fields in line 2")):
         return f"has a first line that names no columns ({reason}): delete what stands before the line of their names"
     return f"is not valid CSV ({reason}): quote texts that hold {MARKS[mark]} or line breaks"
-
-
-def _validate_one_header(path: Path, table: pd.DataFrame, names: Sequence[str]) -> None:
-    """Raise ValueError if a later row is the header again, in any order: files were joined, and it would be a record.
-
-    Behind one with its columns in another order, texts would be client ids.
-    """
-    if len(names) < 2:  # a text may well be the word "text"
-        return
-    header = sorted(map(as_read, names))
-    first: pd.Series = table.iloc[:, 0].map(as_read)
-    again = [row for row in table.index[first.isin(header)] if sorted(map(as_read, table.loc[row])) == header]
-    if again:
-        where = rows_named(again, IN_SHEET)
-        raise InputError(
-            f"{path} has its header again ({where}), as if files were joined: delete it there", code="header-repeated"
-        )
 
 
 def read_parquet(path: Path, choose: Chooser) -> pd.DataFrame:
@@ -204,7 +193,8 @@ def _object(text: str, path: Path, number: int) -> dict[str, Any]:
     try:
         row = json.loads(text, object_pairs_hook=_object_of)
     except json.JSONDecodeError as error:
-        raise JsonError(path, where, f"not valid JSON at column {error.colno}", code="line-not-json") from None
+        what = f"not valid JSON at column {error.colno}"
+        raise JsonError(path, where, what, "write one whole object a line", code="line-not-json") from None
     except KeyError:
         raise JsonError(path, where, "a name that comes twice", "leave one of them", code="name-twice") from None
     except (ValueError, RecursionError):
@@ -227,8 +217,11 @@ def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _decoded(line: bytes, path: Path, number: int) -> str:
+    """Return a line as text, without a byte order mark: each of several joined files may begin with one."""
     try:
-        return (line.removeprefix(BOM) if number == 1 else line).decode("utf-8")
+        if number == 1 and NUL in line[:2]:
+            raise UnicodeDecodeError("utf-8", line, line.index(NUL), 2, "half a character of UTF-16")
+        return line.removeprefix(BOM).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}, line {number}, byte {error.start + 1}: not UTF-8. Save the file with that encoding, in Excel as "
@@ -240,9 +233,15 @@ def _decoded(line: bytes, path: Path, number: int) -> str:
 def _to_utf8(path: Path, line: bytes) -> str:
     """Return a command that writes a file in UTF-8 from the encoding that it is in, as far as its first bytes tell."""
     name, read = shlex.quote(str(path)), "gzip -dc" if path.suffix.lower() == GZIP else "cat"
-    if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return f"{read} {name} | iconv -f UTF-16 -t UTF-8 > NEW"
-    return f"{read} {name} | iconv -f CP1252 -t UTF-8 > NEW (Chinese text is in GB18030 rather than CP1252)"
+    wide = next((encoding for mark, encoding in WIDE.items() if line.startswith(mark)), None)
+    if wide is None and NUL in line[:2]:
+        wide = "UTF-16BE" if line.startswith(NUL) else "UTF-16LE"
+    if wide is not None:
+        return f"{read} {name} | iconv -f {wide} -t UTF-8 > NEW"
+    return (
+        f"{read} {name} | iconv -f CP1252 -t UTF-8 > NEW (CP1252 is that of Western Europe; Chinese text is mostly in "
+        "GB18030, Japanese in CP932, Korean in CP949, Russian in CP1251, Arabic in CP1256)"
+    )
 
 
 def text_lines(path: Path) -> Iterator[str]:
@@ -262,8 +261,9 @@ def _validate_encoding(path: Path) -> None:
 
 
 def _first_line(path: Path) -> str:
-    """Return the first line that is not blank."""
-    return next((line for line in text_lines(path) if line.strip()), "")
+    """Return the first line that is not blank; a line may end as on any system."""
+    lines = (one for line in text_lines(path) for one in re.split("[\r\n]", line))
+    return next((line for line in lines if line.strip()), "")
 
 
 READERS: dict[str, Callable[[Path, Chooser], pd.DataFrame]] = {
