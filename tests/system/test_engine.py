@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,12 +14,11 @@ import psutil
 import pytest
 import torch
 
-from fedtext.system import engine as engines
+from fedtext.system.alike import computed_with
 from fedtext.system.engine import (
     Engine,
     InProcess,
     as_bytes,
-    code_digest,
     compute_alike,
     computing_on,
     current,
@@ -76,23 +74,11 @@ def test_tensors_travel_by_value_and_not_as_open_files_of_a_process(two: Engine)
     assert not doubled.is_shared()
 
 
-def test_a_worker_computes_for_a_run_of_the_same_code_alone() -> None:
+def test_a_worker_computes_for_a_run_that_computes_alike_alone() -> None:
     work = as_bytes(abs)
-    assert compute_alike(code_digest(), work, -3) == 3
-    with refuses("worker-of-other-code"):
-        compute_alike("another", work, -3)
-
-
-def test_the_digest_of_the_code_is_that_of_any_copy_and_changes_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    copy = Path(shutil.copytree(engines.PACKAGE, tmp_path / "elsewhere", ignore=shutil.ignore_patterns("bundled")))
-    own = code_digest()
-    monkeypatch.setattr(engines, "PACKAGE", copy)
-    assert code_digest.__wrapped__() == own
-    with (copy / "privacy" / "clipping.py").open("a") as file:
-        file.write("\n# another line\n")
-    assert code_digest.__wrapped__() != own
+    assert compute_alike(computed_with(), work, -3) == 3
+    with refuses("worker-computes-otherwise"):
+        compute_alike({**computed_with(), "version of torch": "another"}, work, -3)
 
 
 def test_workers_are_known_and_are_other_processes(two: Engine) -> None:

@@ -72,9 +72,9 @@ def test_the_piece_of_a_killed_worker_is_computed_again(two: Engine) -> None:
     assert [piece for piece, _ in (first, *found)] == list(range(8))
 
 
-def test_workers_of_another_code_compute_nothing(two: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(two, "_code", "another")
-    with refuses("worker-of-other-code"):
+def test_workers_that_compute_otherwise_compute_nothing(two: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(two, "_with", {})
+    with refuses("worker-computes-otherwise"):
         list(two.map(abs, [-1]))
 
 

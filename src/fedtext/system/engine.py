@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import functools
 import gc
-import hashlib
 import os
-import platform
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -21,17 +19,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from multiprocessing import get_context, parent_process
 from multiprocessing.synchronize import Barrier
-from pathlib import Path
 from threading import Thread
 from typing import Any, Protocol, TypeVar
 
+from fedtext.system.alike import validate_alike
 from fedtext.system.errors import FedtextError
 from fedtext.system.threads import cores_here, ordered
 
 T = TypeVar("T")
 R = TypeVar("R")
 COLLECTIONS = (20_000, 20, 50)  # new objects, and collections of the younger generation, before the next one
-PACKAGE = Path(__file__).parents[1]
 START_PATIENCE = 600.0  # seconds for all workers to be there
 
 
@@ -45,10 +42,6 @@ class Engine(Protocol):
 
 class WorkerLostError(FedtextError, RuntimeError):
     """A worker process that ended before its piece was done."""
-
-
-class OtherCodeError(FedtextError, RuntimeError):
-    """A worker whose code is not that of the run."""
 
 
 class InProcess:
@@ -164,36 +157,19 @@ def compute(packed: bytes, piece: Any) -> Any:
     return _unpacked(packed)(piece)
 
 
-def compute_alike(code: str, packed: bytes, piece: Any) -> Any:
-    """Return the value as `compute` does, in a worker whose code may be another than the run's.
+def compute_alike(run: dict[str, str], packed: bytes, piece: Any) -> Any:
+    """Return the value as `compute` does, in a worker that may compute otherwise than the run.
 
     Args:
-        code: The digest of the run's own code (`code_digest`).
+        run: What the run computes with (`fedtext.system.alike.computed_with`).
         packed: The function.
         piece: What it is computed of.
 
     Raises:
-        OtherCodeError: This worker has other code, which may clip and round otherwise.
+        OtherWorkerError: This worker computes with something else.
     """
-    if code != code_digest():
-        raise OtherCodeError(
-            f"a worker on {platform.node()} has another version of fedtext than this run, and may clip and round "
-            f"otherwise: install the same one there (it lies in {PACKAGE}), start its worker again, and run the same "
-            "command to go on",
-            code="worker-of-other-code",
-            parameter="engine.address",
-            value=platform.node(),
-        )
+    validate_alike(run)
     return compute(packed, piece)
-
-
-@functools.cache
-def code_digest() -> str:
-    """Return the digest of this package's code, as this process finds it."""
-    state = hashlib.sha256()
-    for file in sorted(PACKAGE.rglob("*.py")):
-        state.update(f"{file.relative_to(PACKAGE).as_posix()}\x1e{file.read_text('utf-8')}\x1f".encode())
-    return state.hexdigest()
 
 
 def _compute_by_value(packed: bytes, piece: bytes) -> bytes:

@@ -24,7 +24,8 @@ from typing import Any, TypeVar
 
 import psutil
 
-from fedtext.system.engine import Engine, WorkerLostError, as_bytes, code_digest, compute_alike, known_as_workers
+from fedtext.system.alike import computed_with
+from fedtext.system.engine import Engine, WorkerLostError, as_bytes, compute_alike, known_as_workers
 from fedtext.system.errors import FedtextError
 from fedtext.system.folders import make_own_folder
 from fedtext.system.refusal import RunRefusedError
@@ -59,7 +60,7 @@ class RayEngine:
         import ray
 
         self._ray, self._workers = ray, workers
-        self._task, self._code = ray.remote(num_cpus=1)(compute_alike), code_digest()
+        self._task, self._with = ray.remote(num_cpus=1)(compute_alike), computed_with()
 
     def map(self, work: Callable[[T], R], pieces: Iterable[T], /) -> Iterator[R]:
         """Implement Engine.
@@ -73,7 +74,7 @@ class RayEngine:
 
     def _submit(self, packed: Any, piece: Any) -> Callable[[], Any]:
         with _allowed():
-            due = self._task.remote(self._code, packed, piece)
+            due = self._task.remote(self._with, packed, piece)
         return lambda: self._result(due)
 
     def _result(self, due: Any) -> Any:
@@ -100,7 +101,7 @@ def over_ray(workers: int | None, address: str | None, spill: Path) -> Iterator[
 
     Raises:
         RunRefusedError: Ray did not start in time, the cluster does not answer, or its workers cannot run this code.
-        OtherCodeError: A worker has other code.
+        OtherWorkerError: A worker computes with other code or libraries, or on another kind of processor.
     """
     _settle_before_import(own=address is None)
     import ray
