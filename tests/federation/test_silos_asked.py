@@ -27,6 +27,7 @@ from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, new_noise_key
 from fedtext.privacy.parties import Party
 from fedtext.privacy.spending import Rules
+from fedtext.system.alike import code_name
 from fedtext.voting.class_means import ClassMeans
 from tests.parameters import conf_base
 from tests.refusals import refuses
@@ -73,7 +74,7 @@ class Wire:
         if message.kind == "who":
             card = Card(
                 name=name, unit="client", population=UNITS, adjacency="zero_out", epsilon=4.0, delta=1e-5, encoder="e",
-                secure_sums=SecureTerms(minimum=3, honest_fraction=0.5, peers=()),
+                secure_sums=SecureTerms(minimum=3, honest_fraction=0.5, peers=()), code=code_name(),
             )  # fmt: skip
             return packed_reply(card)
         inquiry = read_inquiry(message, [ClassMeans])
@@ -216,3 +217,12 @@ def test_silos_that_declare_otherwise_are_refused_before_anything_is_asked(
     validate_cards(known, DECLARED, "e")
     with refuses("silo-declares-otherwise", parameter=parameter):
         validate_cards([*known[:2], known[2].model_copy(update=changes)], DECLARED, "e")
+
+
+@pytest.mark.parametrize("code", ["", "another"])
+def test_a_silo_of_other_code_is_named_before_anything_is_asked(code: str) -> None:
+    """Its own declaration is the run's, and its votes may follow another rule."""
+    cards = [read_reply(reply) for reply in Wire({}).ask(pack("who", {}), 3)]
+    known = [card for card in cards if isinstance(card, Card)]
+    with refuses("silo-of-other-code", value="west"):
+        validate_cards([*known[:2], known[2].model_copy(update={"code": code})], DECLARED, "e")

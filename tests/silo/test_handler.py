@@ -32,6 +32,7 @@ from fedtext.silo import handler as handlers
 from fedtext.silo.audit_log import entries
 from fedtext.silo.handler import KEY, MessageHandler
 from fedtext.silo.rehearsal import UNANSWERABLE
+from fedtext.system.alike import code_name
 from fedtext.voting.class_means import ClassMeans
 from tests.parameters import conf_base
 from tests.silo.examples import CODES, DIM, NAMES, every_question, silo, table, unit_rows
@@ -116,6 +117,21 @@ def test_each_silo_s_key_is_its_own_and_nobody_else_may_read_it(place: Path) -> 
 def test_embeddings_are_made_once_and_kept(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fedtext.models.encoder.load_encoder", lambda *_: pytest.fail("embedded again"))
     assert isinstance(asked(MessageHandler(silo("north"), place)), Answer)
+
+
+def test_another_version_makes_its_own_embeddings(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may embed by another rule; the kept ones would stay for ever."""
+    handler = MessageHandler(silo("north"), place)
+    (before,) = handler.folder.glob("embeddings-*")
+    monkeypatch.setattr("fedtext.silo.local_data.code_digest", lambda: "another")
+    monkeypatch.setattr("fedtext.models.encoder.load_encoder", lambda _: _Encoder())
+    assert handler.local_data().embeddings.shape[1] == 2
+    assert not before.exists()
+
+
+class _Encoder:
+    def encode(self, texts: list[str], **_: object) -> np.ndarray:
+        return np.ones((len(texts), 2), dtype=np.float32)
 
 
 def test_the_silo_prices_the_question_itself_and_charges_its_own_ledger(place: Path) -> None:
@@ -336,4 +352,5 @@ def test_its_card_says_what_is_public(place: Path) -> None:
     assert card.model_dump() == {
         "name": "north", "unit": "client", "population": 10, "adjacency": "zero_out", "epsilon": 4.0, "delta": 1e-5,
         "encoder": "offline", "secure_sums": {"minimum": 3, "honest_fraction": 0.7, "peers": ()},
+        "code": code_name(),
     }  # fmt: skip

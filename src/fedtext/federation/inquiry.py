@@ -179,6 +179,7 @@ class Card(Parameters):
         delta: Its delta.
         encoder: The encoder that embeds its text.
         secure_sums: What it demands of a secure sum.
+        code: Which code of fedtext it runs (`fedtext.system.alike.code_name`); empty: some that did not say so yet.
     """
 
     name: Name
@@ -189,6 +190,7 @@ class Card(Parameters):
     delta: float = Field(gt=0, lt=1)
     encoder: str
     secure_sums: SecureTerms
+    code: str = Field("", max_length=100)
 
 
 class Refusal(Parameters):

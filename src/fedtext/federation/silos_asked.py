@@ -44,6 +44,7 @@ from fedtext.params.privacy import Privacy
 from fedtext.privacy.ledger import Ledger
 from fedtext.privacy.noise import NoiseKey, noise_bound
 from fedtext.privacy.parties import Party
+from fedtext.system.alike import code_name
 from fedtext.system.errors import InputError
 
 SILO = "silo"  # a party's kind
@@ -88,8 +89,9 @@ def cards_of(transport: Transport, wanted: int) -> tuple[Card, ...]:
 
 
 def validate_cards(cards: Sequence[Card], privacy: Privacy, encoder: str) -> None:
-    """Raise ValueError unless all silos protect what the run declares, and embed as the server does."""
+    """Raise ValueError unless all silos protect what the run declares, embed as the server does, and have its code."""
     for card in cards:
+        _validate_code(card)
         for what, own, declared, parameter in (
             ("protects", card.unit, privacy.unit, "privacy.unit"),
             ("has neighbours by", card.adjacency, privacy.adjacency, "privacy.adjacency"),
@@ -102,6 +104,18 @@ def validate_cards(cards: Sequence[Card], privacy: Privacy, encoder: str) -> Non
                     parameter=parameter,
                     value=declared,
                 )
+
+
+def _validate_code(card: Card) -> None:
+    """Raise ValueError unless a silo counts, votes and trains by the run's own rules: its sums would mean others."""
+    if card.code != code_name():
+        raise InputError(
+            f"silo {card.name} has other code of fedtext ({card.code or 'too old to say'}) than this run "
+            f"({code_name()}), and may follow other rules: install the same version at both ends, and start the silo "
+            "again",
+            code="silo-of-other-code",
+            value=card.name,
+        )
 
 
 def validate_planned_sums(ledger: Ledger, cards: Sequence[Card]) -> None:

@@ -25,6 +25,7 @@ from fedtext.models.language_model import Tokenizer
 from fedtext.params.corpus import Corpus
 from fedtext.privacy.spending import Rules
 from fedtext.silo.settings import Silo, Table
+from fedtext.system.alike import code_digest
 from fedtext.system.errors import FedtextError, InputError, MissingFileError
 from fedtext.system.folders import own_file
 from fedtext.system.missing import nullable
@@ -162,7 +163,8 @@ def _embeddings(samples: pd.DataFrame, silo: Silo, kept: Path) -> Float32[np.nda
 
 
 def _digest(samples: pd.DataFrame, silo: Silo) -> str:
-    state = hashlib.sha256(silo.models.encoder.encode())
+    """Digest what embeddings are made of: texts, encoder, and the code of fedtext, for another may embed otherwise."""
+    state = hashlib.sha256(f"{code_digest()} {silo.models.encoder}".encode())
     for text in samples["text"]:
         state.update(hashlib.sha256(text.encode()).digest())
     return state.hexdigest()[:16]

@@ -18,6 +18,7 @@ from fedtext.params.corpus import Chunking, ClientIds, Corpus
 from fedtext.params.privacy import Adjacency, Privacy, Unit
 from fedtext.privacy.parties import Party
 from fedtext.silo.pairwise_masks import validate_publics
+from fedtext.system.alike import code_name
 from fedtext.system.errors import InputError, MissingFileError, did_you_mean
 from fedtext.system.refusal import faults_of, parameters_refusal
 from fedtext.system.unique_keys import UniqueKeysLoader, yaml_fault
@@ -110,7 +111,7 @@ class Silo(Parameters):
     def card(self) -> Card:
         """What the silo says of itself."""
         own = self.protection.model_dump()
-        return Card(name=self.name, encoder=self.models.encoder, secure_sums=self.terms, **own)
+        return Card(name=self.name, encoder=self.models.encoder, secure_sums=self.terms, code=code_name(), **own)
 
     @property
     def terms(self) -> SecureTerms:
