@@ -31,6 +31,8 @@ def test_a_pod_runs_a_command_of_the_project_s_alone_and_its_registry_outlives_i
     assert [place for place in kept if state.startswith(f"{place}/")]
     assert mounts["private"]["readOnly"]
     assert mounts.keys() == {one["name"] for one in job["spec"]["template"]["spec"]["volumes"]}
+    context = job["spec"]["template"]["spec"]["securityContext"]
+    assert context["fsGroupChangePolicy"] == "OnRootMismatch", "files that are their owner's alone stay so"
     (rule,) = job["spec"]["podFailurePolicy"]["rules"]
     assert rule["onExitCodes"] == {"containerName": pod["name"], "operator": "In", "values": [1]}
 
@@ -60,7 +62,8 @@ def test_the_server_of_silos_runs_a_command_of_the_project_s_and_shares_a_folder
     assert faults(f"kedro {' '.join(run['command'])}") == []
     told = dict(one.split("=") for one in run["command"][-1].split(","))
     assert "data:/data" in run["volumes"]
-    assert "data:/data" in superlink["volumes"], "messages lie below the data root on their way"
+    assert "data:/data" in superlink["volumes"], "messages lie there on their way"
+    assert run["environment"]["TMPDIR"] == "/data", "a run's temporary folder is where they lie"
     assert told["data_root"].startswith("/data/")
     assert told["federation.superlink"] == "localhost:8000"
     assert run["network_mode"] == "service:superlink"

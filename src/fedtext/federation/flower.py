@@ -99,7 +99,7 @@ class FlowerTransport:
             if time.monotonic() > end:
                 raise FlowerError(
                     f"the SuperLink at {self.superlink} did not run the app within {WAIT + self.patience:.0f} s: look "
-                    "at its log; it must run on this machine and may write below the data root",
+                    f"at its log; it must run on this machine as the same user, and see {self.folder.parent} (TMPDIR)",
                     code="superlink-silent",
                     parameter="federation.superlink",
                     value=self.superlink,
