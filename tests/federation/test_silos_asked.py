@@ -154,6 +154,16 @@ def test_a_refusal_is_told_in_the_silo_s_own_words() -> None:
     assert refusal.sentence in str(raised.value)
 
 
+def test_a_silo_s_words_steer_no_terminal_and_end() -> None:
+    """They are not the server's: a cleared screen or a forged line would be believed."""
+    refusal = Refusal(silo="west", code="x", sentence="\x1b[2Jall is well\n\u202eINFO " + "no " * 10_000)
+    with refuses("silo-refuses") as raised:
+        Silos(Wire({"west": lambda _: refusal})).summed(QUERY, MEANS, LEDGER)
+    assert str(raised.value).isprintable()
+    assert "all is well" in str(raised.value)
+    assert len(str(raised.value)) < 1100
+
+
 def test_an_answer_in_another_s_name_does_not_count() -> None:
     with refuses("silo-twice"):
         Silos(Wire({"west": lambda answer: replace(answer, silo="south")})).summed(QUERY, MEANS, LEDGER)

@@ -48,6 +48,7 @@ from fedtext.system.alike import code_name
 from fedtext.system.errors import InputError
 
 SILO = "silo"  # a party's kind
+SHOWN = 1000  # characters of a silo's sentence
 A = TypeVar("A", Answer, Masked, Trained)
 
 
@@ -261,8 +262,15 @@ def _read(replies: Sequence[bytes]) -> list[Reply]:
 
 def _refused(refusal: Refusal) -> SiloError:
     return SiloError(
-        f"silo {refusal.silo} does not answer: {refusal.sentence}", code="silo-refuses", value=refusal.code
+        f"silo {_shown(refusal.silo)} does not answer: {_shown(refusal.sentence)}",
+        code="silo-refuses",
+        value=_shown(refusal.code),
     )
+
+
+def _shown(words: str) -> str:
+    """Return words that somebody else chose, for a terminal: as many as a sentence has, and none that steers it."""
+    return "".join(one if one.isprintable() else " " for one in words[:SHOWN])
 
 
 def receipt_key(ledger: Ledger) -> NoiseKey:

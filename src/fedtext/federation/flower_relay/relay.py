@@ -46,7 +46,8 @@ def _asked(grid: Grid, message: bytes, wanted: int, patience: float) -> list[byt
         for node in nodes
     ]
     replies = grid.send_and_receive(sent, timeout=max(1.0, end - time.monotonic())) if sent else []
-    told = [reply.content.config_records[RECORD][FIELD] for reply in replies if reply.has_content()]
+    records = [reply.content.config_records for reply in replies if reply.has_content()]
+    told = [one[RECORD].get(FIELD) for one in records if RECORD in one]  # a stranger's reply ends nobody's round
     return [one for one in told if isinstance(one, bytes)]
 
 
