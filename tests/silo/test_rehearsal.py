@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,7 +23,7 @@ from fedtext.silo.rehearsal import UNANSWERABLE, validate_answerable
 from fedtext.voting.class_means import ClassMeans, class_sum_blocks
 from tests.parameters import conf_base
 from tests.refusals import refuses
-from tests.silo.examples import DIM, every_question, silo
+from tests.silo.examples import DIM, every_question, silo, table, unit_rows
 from tests.silo.test_handler import width
 
 
@@ -95,3 +95,30 @@ def test_how_long_an_answer_takes_does_not_tell_who_is_there(
         took.append(now - began)
     assert len(set(took)) == 1
     assert took[0] >= 3 * 10
+
+
+def test_nor_does_how_long_it_takes_to_read_the_texts(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the clock of a machine on which a question reads a text a second, and does nothing else."""
+    now = 0.0
+
+    def seen(_: Question, texts: Sequence[str], embeddings: np.ndarray) -> np.ndarray:
+        nonlocal now
+        now += len(texts)
+        return embeddings
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr(ClassMeans, "seen", seen)
+    monkeypatch.setattr(rehearsal, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
+    monkeypatch.setattr("fedtext.silo.local_data._embeddings", lambda samples, *_: unit_rows(1, len(samples)))
+    took = set()
+    for rows in (20, 12):
+        table("north")[:rows].to_csv(place / "north.csv", index=False)
+        handler = MessageHandler(silo("north", protection={"population": 30}), place)
+        began = now
+        assert isinstance(asked(handler, ClassMeans(labels=("a",)), DIM), Answer)
+        assert len(handler.local_data().samples) == rows
+        took.add(now - began)
+    assert len(took) == 1

@@ -175,7 +175,6 @@ class MessageHandler:
         held, node, again = self.local_data(), kind_of(type(inquiry.question)), False
         history = self.budget.history.entries()  # also what was lost here, and is known of these people
         validate_answerable(inquiry.question, query.dim, held.embeddings.shape[1])
-        samples = held.asked(inquiry.question)
         shares = None if secure is None else len(set(inquiry.query.parties or ()))
         if secure is not None:
             node = f"{node} {self._secure.name(asked, held.digest)}"
@@ -184,6 +183,7 @@ class MessageHandler:
             inquiry.question, query, ledger, held.embeddings.shape[1], held.holder, shares
         )
         with rehearsed, guarding(self.budget.guard_of(node, releases=True)):
+            samples = held.asked(inquiry.question)  # it may read each text, which takes its time
             found = release_grid_sum(
                 query, inquiry.question.blocks, samples, ledger, self._key, shares=shares, bound_to=held.digest
             )
