@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -88,6 +90,23 @@ def test_a_copy_is_made_once_a_content_and_a_result_depends_on_it() -> None:
     stored("texts.csv", b"text\nother\n")
     assert local_path(address, ASKED) != first
     assert Path(local_path(address, ASKED)).read_bytes() == b"text\nother\n"
+
+
+def test_of_two_runs_at_once_one_copies_and_the_other_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    address, copied = stored("texts.csv", b"text\none\n"), []
+    files = type(fsspec.filesystem("memory"))
+    get = files.get_file
+
+    def slow(self: object, path: str, place: str) -> None:
+        copied.append(path)
+        time.sleep(0.3)
+        get(self, path, place)
+
+    monkeypatch.setattr(files, "get_file", slow)
+    with ThreadPoolExecutor(2) as runs:
+        found = set(runs.map(lambda _: remote_files._copied(address, ASKED), range(2)))
+    assert len(copied) == 1
+    assert [one.read_bytes() for one in found] == [b"text\none\n"]
 
 
 class Quiet(SimpleHTTPRequestHandler):

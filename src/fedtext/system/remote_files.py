@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -18,6 +19,7 @@ import platformdirs
 from fedtext.system.atomic import replacing_directory
 from fedtext.system.errors import InputError, MissingFileError, UnreadableFileError
 from fedtext.system.folders import make_own_folder
+from fedtext.system.locks import locked
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -101,7 +103,6 @@ def _copied(address: str, asked_by: str) -> Path:
     files, path = file_system(address, asked_by)
     if LOCAL & set(_protocols(files)):
         return Path(path)
-    name = PurePosixPath(path).name
     try:
         found = [path] if files.isfile(path) else files.find(path)
         parts = {one: _told(files, one) for one in found}
@@ -113,11 +114,9 @@ def _copied(address: str, asked_by: str) -> Path:
         folder = platformdirs.user_cache_path("fedtext") / "copies" / key.hexdigest()[:DIGITS]
         if None in parts.values() or not folder.is_dir():
             make_own_folder(folder.parent)
-            with replacing_directory(folder) as filled:
-                for one in parts:
-                    inside = PurePosixPath(name) / PurePosixPath(one).relative_to(PurePosixPath(path))
-                    (filled / inside).parent.mkdir(parents=True, exist_ok=True)
-                    files.get_file(one, str(filled / inside))
+            with locked(folder.with_suffix(".lock"), wait=True):  # two runs would copy over each other's half
+                if None in parts.values() or not folder.is_dir():
+                    _fill(folder, files, {one: str(_inside(one, path)) for one in parts})
     except FileNotFoundError:
         raise MissingFileError(
             f"{asked_by} {shown(address)}: nothing lies there: check the address",
@@ -126,7 +125,20 @@ def _copied(address: str, asked_by: str) -> Path:
         ) from None
     except Exception as error:  # each package raises errors of its own
         raise unreachable(address, asked_by, error) from None
-    return folder / name
+    return folder / PurePosixPath(path).name
+
+
+def _fill(folder: Path, files: AbstractFileSystem, parts: Mapping[str, str]) -> None:
+    """Copy files to their places in a folder, all or none."""
+    with replacing_directory(folder) as filled:
+        for one, place in parts.items():
+            (filled / place).parent.mkdir(parents=True, exist_ok=True)
+            files.get_file(one, str(filled / place))
+
+
+def _inside(part: str, path: str) -> PurePosixPath:
+    """Return the place of a part of what lies at a path, below the path's last name."""
+    return PurePosixPath(PurePosixPath(path).name) / PurePosixPath(part).relative_to(PurePosixPath(path))
 
 
 def unreachable(address: str, asked_by: str, error: Exception) -> UnreadableFileError:
