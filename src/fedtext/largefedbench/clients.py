@@ -242,8 +242,8 @@ def unit_of(text: Text, unit: ClientUnit) -> str:
     """Return the key of the client that a text belongs to; its own id if it has no speaker."""
     if unit == "speech" or not text.speaker:
         return text.client_id
-    of_person = text.source not in _AFFILIATIONS and text.speaker_id
-    person = f"{text.source}.speaker.{slug(of_person or untitled(text.speaker, text.source))}"
+    known = text.speaker_id and text.source not in _AFFILIATIONS
+    person = f"{text.source}.speaker.{slug(text.speaker_id if known else untitled(text.speaker, text.source))}"
     return person if unit == "speaker" else f"{text.date}.{person}"
 
 
