@@ -249,8 +249,8 @@ def _own_floors(distribution: Distribution) -> Iterator[str]:
             yield f"{each.title} is not taken of fewer than {each.fewest} texts a side: of so few it says nothing."
         else:
             yield (
-                f"{each.title} of two samples of {floor.size:,} held-out texts each is {floor.mean:.3f} ± "
-                f"{floor.stddev:.3f}: compare it with that, not with 1."
+                f"{each.title} of two samples of {floor.size:,} held-out texts each is {each.shown(floor.mean)} ± "
+                f"{each.number(floor.stddev)}: compare it with that, not with {each.unit.scale:g}{each.unit.mark}."
             )
 
 

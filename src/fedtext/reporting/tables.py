@@ -10,7 +10,7 @@ from markupsafe import Markup
 from fedtext.evaluation.measures.distances import FID, FRECHET_MAIN_AXES, MEDIAN_DISTANCE, stddev_of
 from fedtext.evaluation.measures.known import MEASURES, measures_in_document, measures_of_kind
 from fedtext.evaluation.measures.mauve import MAUVE
-from fedtext.evaluation.measures.measure import ABSENT, Distance, TextProperty, fixed
+from fedtext.evaluation.measures.measure import ABSENT, Direction, Distance, TextProperty, fixed
 from fedtext.evaluation.measures.next_token_accuracy import CROSS_ENTROPY
 from fedtext.evaluation.scoring import PREFIX
 from fedtext.evaluation.tasks.known import measured_tasks
@@ -103,18 +103,27 @@ def distance_table(distribution: Mapping[str, Any]) -> Markup:
     means = "by sentence embeddings" if bias else "from noised mean features"
     means += f"; {MAUVE.title} by features of {distribution['features']}" if distribution.get("features") else ""
     return table(
-        f"Distance to held-out private text, {means} (smaller is nearer)",
+        f"Distance to held-out private text, {means} ({_nearer(taken)})",
         ["set", "texts", *[each.column for each in taken]],
         rows,
         strong=[i for i, name in enumerate(sets) if name == SYNTHETIC.name],
     )
 
 
+def _nearer(taken: Sequence[Distance]) -> str:
+    """Return which values are near, in words: some measures beside the distances are better if larger."""
+    larger = ", ".join(each.column for each in taken if each.direction is Direction.HIGHER)
+    return f"smaller is nearer; larger is better of: {larger}" if larger else "smaller is nearer"
+
+
 def _distance(each: Distance, found: Mapping[str, Any], error: float | None) -> str:
     """Format a distance with its standard deviation from noise, or with as many digits as its error supports."""
     if (noise := found.get(stddev_of(each))) is not None:
         return f"{fixed(found[each.name], 3)} ± {noise:.3f}"
-    value = found.get(each.name)
+    return _as_sure(each, found.get(each.name), error)
+
+
+def _as_sure(each: Distance, value: float | None, error: float | None) -> str:
     return rounded(value, error, each.decimals) if each.rough and value is not None else each.shown(value)
 
 
@@ -123,7 +132,12 @@ def _floor(distribution: Mapping[str, Any], taken: Sequence[Distance]) -> tuple[
     if bias := distribution["bias"]:
         least, own = rounded(bias["mean"], bias["stddev"]), distribution["held_out_distance"]
         floors = {FID.name: least, MEDIAN_DISTANCE.name: MEDIAN_DISTANCE.shown(own)}
-        floors |= {name: rounded(each["mean"], each["stddev"]) for name, each in distribution.get("floors", {}).items()}
+        own_floors = distribution.get("floors", {})
+        floors |= {
+            each.name: _as_sure(each, floor["mean"], floor["stddev"])
+            for each in taken
+            if (floor := own_floors.get(each.name))
+        }
         return "held-out text against itself", f"2 × {count(bias['size'])}", floors
     noise = distribution["floor"]
     noised = {key for row in distribution["sets"].values() for key in row}

@@ -11,7 +11,8 @@ from fedtext.evaluation.distribution import HeldOut
 from fedtext.evaluation.measures.distances import compared, floors
 from fedtext.evaluation.measures.known import measure
 from fedtext.evaluation.measures.manifolds import FEWEST, PRECISION, RECALL, on_manifold, precision, recall
-from tests.evaluation.examples import HELD_OUT, cloud
+from fedtext.reporting.tables import distance_table
+from tests.evaluation.examples import HELD_OUT, card, cloud, distribution
 
 BOTH = (PRECISION, RECALL)
 REFERENCE = HeldOut.of(HELD_OUT, smallest_set=240)
@@ -80,6 +81,20 @@ def test_copies_of_held_out_text_lie_on_its_manifold() -> None:
 def test_a_floor_is_what_two_samples_of_one_text_have() -> None:
     taken = floors(REFERENCE, BOTH)
     assert 0.7 < taken["precision"].mean == taken["recall"].mean < 1
+
+
+def test_a_floor_is_told_in_the_unit_of_what_it_is_compared_with() -> None:
+    taken = floors(REFERENCE, BOTH)
+    sets = {"synthetic": compared(REFERENCE, cloud(240, 3), BOTH)}
+    made = card(distribution=distribution().model_copy(update={"sets": sets, "floors": taken}))
+    caption, _, last_row = distance_table(made["distribution"]).partition("held-out text against itself")
+    assert "larger is better of: precision, recall)" in caption
+    shown = PRECISION.shown(taken["precision"].mean)
+    assert shown.endswith("%")
+    assert last_row.count(shown) == 2
+    (said,) = (limit for limit in made["limits"] if limit.startswith("precision of the set"))
+    assert f" is {shown} ± " in said
+    assert said.endswith("not with 100%.")
 
 
 def test_few_texts_have_none() -> None:
