@@ -294,7 +294,8 @@ def purity_table(found: Document) -> Markup:
     ]
     title = (
         f"Clusters and annotators: {100 * found['purity']:.1f}% of {count(found['pairs'])} held-out pairs are of their "
-        f"cluster's most frequent kind, {100 * found['largest']:.1f}% without clusters"
+        f"cluster's most frequent kind, {100 * found['largest']:.1f}% without clusters, {100 * found['chance']:.1f}% "
+        "where kinds are dealt to clusters of these sizes by chance"
     )
     return table(title, ["cluster", "pairs", *(f"of {kind} annotators" for kind in kinds)], rows)
 

@@ -52,3 +52,12 @@ def test_a_pair_is_projected_as_those_that_were_clustered() -> None:
     assert np.array_equal(kept.centres, scorer.centres)
     with refuses("scorer-without-clusters"):
         clusters_of(rows, Scorer.random(4, 0), PUBLIC, PARAMS)
+
+
+def test_clusters_that_say_nothing_are_as_pure_as_chance_and_purer_than_none() -> None:
+    """Of 15 pairs by chance more than half are of one kind: 0.605 in the mean, by the binomial distribution."""
+    kinds = RNG.permutation(np.repeat(["plain", "practical"], 75)).tolist()
+    found = purity(np.repeat(np.arange(10), 15), kinds, 10)
+    assert found["largest"] == 0.5
+    assert found["chance"] == pytest.approx(0.60, abs=0.01)
+    assert found["purity"] == pytest.approx(found["chance"], abs=0.1)

@@ -17,7 +17,10 @@ from fedtext.algorithms.dpprefsyn.releases import nearest_centre
 from fedtext.algorithms.dpprefsyn.scorer import Scorer
 from fedtext.params.dpprefsyn import Dpprefsyn
 from fedtext.privacy.clipping import clip_rows
+from fedtext.seeding import stream
 from fedtext.system.errors import InputError
+
+DEALS, SEED = 200, 0  # of kinds to clusters: their mean moves by less than a point
 
 
 def clusters_of(
@@ -50,30 +53,47 @@ def purity(cluster: Int[np.ndarray, " pair"], kinds: Sequence[str], clusters: in
 
     Returns:
         `clusters`: one mapping each with its number of `pairs` and, where there are any, the `share` of each kind;
-        `pairs`, their number; `purity`: the share of pairs whose kind is the most frequent in their cluster; and
-        `largest`: the share of the most frequent kind, which is the purity of no clusters at all.
+        `pairs`, their number; `purity`: the share of pairs whose kind is the most frequent in their cluster; `largest`:
+        the share of the most frequent kind, which is the purity of no clusters at all; and `chance`: the mean purity of
+        as large clusters to which the kinds are dealt at random. Small clusters are never even, so it is above
+        `largest`.
 
     Raises:
         ValueError: no pair has a cluster.
     """
     names, known = np.unique(np.asarray(kinds), return_inverse=True)
-    table = np.zeros((clusters, len(names)), dtype=np.int64)
-    np.add.at(table, (cluster[cluster >= 0], known[cluster >= 0]), 1)
+    own, known = cluster[cluster >= 0], known[cluster >= 0]
+    table = _table(own, known, (clusters, len(names)))
     total = int(table.sum())
     if not total:
         raise InputError("no held-out pair has a cluster: two answers of each are alike", code="no-pair-in-a-cluster")
     rows = [
         {
-            "pairs": int(own.sum()),
-            "share": {str(name): float(n / own.sum()) for name, n in zip(names, own, strict=True)},
+            "pairs": int(row.sum()),
+            "share": {str(name): float(n / row.sum()) for name, n in zip(names, row, strict=True)},
         }
-        if own.sum()
+        if row.sum()
         else {"pairs": 0, "share": {}}
-        for own in table
+        for row in table
     ]
     return {
         "clusters": rows,
         "pairs": total,
         "purity": float(table.max(axis=1).sum() / total),
         "largest": float(table.sum(axis=0).max() / total),
+        "chance": _by_chance(own, known, table.shape),
     }
+
+
+def _table(
+    cluster: Int[np.ndarray, " pair"], known: Int[np.ndarray, " pair"], shape: tuple[int, ...]
+) -> Int[np.ndarray, "cluster kind"]:
+    table = np.zeros(shape, dtype=np.int64)
+    np.add.at(table, (cluster, known), 1)
+    return table
+
+
+def _by_chance(cluster: Int[np.ndarray, " pair"], known: Int[np.ndarray, " pair"], shape: tuple[int, ...]) -> float:
+    draws = stream(SEED, "purity by chance")
+    dealt = (_table(cluster, draws.permutation(known), shape) for _ in range(DEALS))
+    return float(np.mean([table.max(axis=1).sum() for table in dealt]) / len(cluster))
