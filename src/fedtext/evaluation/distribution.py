@@ -69,7 +69,7 @@ def self_distance(
     for _ in range(repeats):
         order = rng.permutation(len(x))
         draws.append(distance(x[order[:size]], x[order[size : 2 * size]]))
-    return Bias(float(np.mean(draws)), float(np.std(draws)), size)
+    return Bias(float(np.mean(draws)), float(np.std(draws, ddof=min(1, repeats - 1))), size)
 
 
 def mean_gap(a: Float[np.ndarray, "text dim"], b: Float[np.ndarray, "other dim"]) -> float:

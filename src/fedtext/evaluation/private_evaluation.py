@@ -435,7 +435,7 @@ class ReleasedMean:
         own = self._gaussian(known)
         draws = [known + self.noise * rng.standard_normal(len(known)) for _ in range(DRAWS)]
         distances = [_frechet(self._gaussian(draw, self.noise), own) for draw in draws]
-        return {"mean": float(np.mean(distances)), "stddev": float(np.std(distances))}
+        return {"mean": float(np.mean(distances)), "stddev": float(np.std(distances, ddof=1))}
 
     def _squared_distance(
         self, features: Float[np.ndarray, "text feature"], part: str, scale: float
