@@ -71,7 +71,7 @@ def _lost(pulled: Sequence[Pulled]) -> Iterator[Finding]:
             if number := one.report.get(what):
                 rows.append([one.source, what.replace("_", " "), number])
     if rows:
-        asks = "Pull these again: the same command takes up what is missing."
+        asks = "Pull these again: move the snapshot away, and the same command takes up what is missing."
         yield Finding("What was not pulled", asks, ["source", "what", "why, or how many"], rows)
 
 
