@@ -27,6 +27,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from fedtext.system.errors import did_you_mean
 from fedtext.system.refusal import RunRefusedError, explanation
+from fedtext.system.surrogates import has_lone_surrogate
 from fedtext.wiring.config import ProjectConfigLoader, active_data_root, loader_for
 from fedtext.wiring.mlflow_plugin import leave_out_commands
 from fedtext.wiring.mlflow_ui import ui
@@ -36,6 +37,9 @@ NAME_AND_VALUE = re.compile(r"\s*[\w.\-]+\s*=")
 LOOKALIKE = re.compile(
     r"\s*[\w\-]+(?:\.[\w\-]+)*\s*[\uff1d\ufe66\u207c\u208c\ua78a\u30a0\u2550]"
 )  # as input methods write it
+AS_TEXT = re.compile(  # what YAML would read otherwise: a mark of its own, an octal number, hours and minutes
+    r"\s*(?:[&*!@%`|>#].*|[-?] .*|[-+]?0[0-9_]+|[-+]?[0-9_]+(?::[0-5]?[0-9])+)\s*", re.DOTALL
+)
 PACKAGE = "fedtext"
 
 
@@ -45,11 +49,13 @@ def with_lists(context: click.Context, option: click.Parameter, value: Any) -> A
     `NAME=` is an empty text and not null, so that an unset variable is not taken for none.
 
     Raises:
-        UsageError: the first item has no name, a name is given twice or with another sign than `=`, or a value is not
-            valid YAML.
+        UsageError: the first item has no name, a name is given twice, with an empty part or with another sign than
+            `=`, or a value is not valid YAML or not Unicode.
     """
     if not isinstance(value, str) or not value:
         return value or {}
+    if has_lone_surrogate(value):
+        context.fail(f"--params {value!a}: it has bytes that are no UTF-8, as in a file's name: rename the file")
     items: list[str] = []
     for part in value.split(","):
         if NAME_AND_VALUE.match(part) or not items:
@@ -61,19 +67,25 @@ def with_lists(context: click.Context, option: click.Parameter, value: Any) -> A
     if not NAME_AND_VALUE.match(items[0]):
         context.fail(f"--params {items[0]}: give NAME=VALUE, as popri.rounds=3")
     names = Counter(item.partition("=")[0].strip() for item in items)
+    if empty := [name for name in names if not all(name.split("."))]:
+        context.fail(f"--params {empty[0]}: a part of this name is empty: give NAME=VALUE, as popri.rounds=3")
     if twice := [name for name, times in names.items() if times > 1]:
         context.fail(f"--params gives {twice[0]} {names[twice[0]]} times: give it once")
     try:
         return OmegaConf.to_container(OmegaConf.from_dotlist([_quoted(item) for item in items]))
     except (yaml.YAMLError, OmegaConfBaseException):
-        context.fail(f"--params {value}: a value cannot be read as YAML: close its brackets and quotes")
+        remedy = "close its brackets and quotes, or put quotes around it"
+        context.fail(f"--params {value}: a value cannot be read as YAML: {remedy}")
 
 
 def _quoted(item: str) -> str:
-    """Return `NAME=VALUE`, quoting a value that YAML would not read as text: nothing, words with a colon or a `#`."""
+    """Return `NAME=VALUE`, quoting a value that YAML would not read as it is written.
+
+    These are nothing, words with a colon or a `#`, and what `AS_TEXT` names.
+    """
     name, _, value = item.partition("=")
     in_words = not value.lstrip().startswith(tuple("[{'\""))
-    cut = any(sign in value for sign in (": ", " #"))
+    cut = any(sign in value for sign in (": ", " #")) or AS_TEXT.fullmatch(value)
     return f"{name}={json.dumps(value.strip())}" if not value or (in_words and cut) else item
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from click import UsageError
 
 os.environ["FEDTEXT_TRACKING"] = "off"  # before the settings are imported
 
@@ -285,6 +286,9 @@ VALUES = [
     ("privacy.epsilon=.inf", "privacy.epsilon is inf", "give a number"),
     ("privacy.epsilon=nan", "privacy.epsilon is 'nan'", "greater than 0"),
     ("privacy.epsilon=eight", "privacy.epsilon is 'eight'", "valid number"),
+    ("privacy.epsilon=true", "privacy.epsilon is True", "give a number"),
+    ("privacy.epsilon=1:30", "privacy.epsilon is '1:30'", "valid number"),
+    ("privacy.population=yes", "privacy.population is True", "give a number"),
     ("privacy.delta=0", "privacy.delta is 0", "greater than 0"),
     ("privacy.delta=2", "privacy.delta is 2", "less than 1"),
     ("privacy.unit=user", "privacy.unit is 'user'", "choose one of client, record"),
@@ -333,10 +337,15 @@ VALUES = [
     ("compare.seeds=1 1", "compare.seeds is '1 1'", "name each once"),
     ("compare.seeds=1,2,2", "compare.seeds is '1 2 2'", "name each once"),
     ("compare.seeds=one", "compare.seeds.0 is 'one'", "integer"),
+    ("compare.seeds=", "compare.seeds is ()", "name at least 1"),
     # corpora and partitions
     ("corpus.source=docstring", "corpus.source is 'docstring'", "did you mean 'docstrings'?"),
     ("corpus.source=bankin77", "corpus.source is 'bankin77'", "did you mean 'banking77'?"),
-    ("contamination.cutoff=soon", "contamination.cutoff is 'soon'", "date"),
+    ("contamination.cutoff=soon", "contamination.cutoff is 'soon'", "give a date, as 2024-06-30"),
+    ("contamination.cutoff=20217600", "contamination.cutoff is 20217600", "give a date, as 2024-06-30"),
+    ("contamination.cutoff='20217600'", "contamination.cutoff is '20217600'", "give a date, as 2024-06-30"),
+    ("contamination.cutoff=30.06.2024", "contamination.cutoff is '30.06.2024'", "give a date, as 2024-06-30"),
+    ("contamination.cutoff=2024-02-30", "contamination.cutoff is '2024-02-30'", "day value is outside"),
     ("contamination.model=generater", "contamination.model is 'generater'", "did you mean 'generator'?"),
     ("corpus.path=mine.csv", "corpus.path is given", "add corpus.source=table"),
     ("corpus.min_chars=-1", "corpus.min_chars is -1", "greater than or equal to 0"),
@@ -445,6 +454,49 @@ def test_tables(tmp_path: Path, name: str, content: str, given: str, thing: str,
     with pytest.raises(FedtextError) as refusal:
         sources.read_private_table(Corpus.model_validate(groups["corpus"]), Privacy.model_validate(groups["privacy"]))
     is_refused((1, f"Error: {refusal.value}"), thing, remedy)
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        ("popri.rounds=010", "010"),
+        ("corpus.client_column=007", "007"),
+        ("corpus.description=*a", "*a"),
+        ("corpus.description=&a", "&a"),
+        ("corpus.description=#a", "#a"),
+        ("corpus.description=- a", "- a"),
+        ("corpus.description=@a", "@a"),
+        ("privacy.epsilon=-1", -1),
+        ("privacy.epsilon=0.5", 0.5),
+        ("privacy.delta=1e-05", 1e-05),
+        ("corpus.client_column=null", None),
+    ],
+)
+def test_a_value_is_read_as_it_is_written(value: str, read: object) -> None:
+    """YAML itself takes 010 for 8, 1:30 for 90, and the beginnings of words for marks of its own."""
+    (group,) = as_given(value).values()
+    assert list(group.values()) == [read]
+    assert type(next(iter(group.values()))) is type(read)
+
+
+def test_ten_rounds_are_ten() -> None:
+    assert conf_base(Popri, rounds="010").rounds == 10
+
+
+@pytest.mark.parametrize("value", ["privacy..epsilon=8", ".privacy.epsilon=8", "privacy.epsilon.=8"])
+def test_a_name_with_an_empty_part(value: str) -> None:
+    with pytest.raises(UsageError, match="a part of this name is empty"):
+        as_given(value)
+
+
+def test_a_file_s_name_that_is_no_unicode() -> None:
+    with pytest.raises(UsageError, match="rename the file"):
+        as_given("corpus.source=table,corpus.path=caf\udce9.csv")
+
+
+def test_items_that_are_wrong_are_no_list_that_is_too_short() -> None:
+    faults = parameter_faults(merged(parameters(), as_given("compare.seeds=1-3")), GROUPS)
+    assert [str(fault).partition(":")[0] for fault in faults] == ["compare.seeds.0 is '1-3'"]
 
 
 @pytest.mark.parametrize("value", ["rounds", "3", "=3", ",popri.rounds=3"])

@@ -5,16 +5,24 @@ A model defines the meaning of a field and its allowed values, and no default: c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+import datetime
+import re
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 from fedtext.params import reading
 from fedtext.system.errors import InputError
 
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?!\d).*", re.ASCII)
+
 
 class Parameters(BaseModel):
     """Base of every parameter model: immutable; unknown keys, missing keys and infinities are errors.
+
+    So are a `true` for a number, which would be 1, and a number for a date, which would be a day of 1970.
 
     A field for which infinity has a meaning allows it (`allow_inf_nan`). Reading a field is recorded
     (fedtext.params.reading): a field that was not read cannot have changed a result.
@@ -22,11 +30,28 @@ class Parameters(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_of_its_kind(cls, value: object, field: ValidationInfo) -> object:
+        kinds = _kinds(cls.model_fields[str(field.field_name)].annotation)
+        if isinstance(value, bool) and kinds & {int, float} and bool not in kinds:
+            raise PydanticCustomError("no_number", "give a number")
+        a_date = isinstance(value, datetime.date) or (isinstance(value, str) and _DATE.fullmatch(value.strip()))
+        if datetime.date in kinds and value is not None and not a_date:
+            raise PydanticCustomError("no_date", "give a date, as 2024-06-30")
+        return value
+
     if not TYPE_CHECKING:  # to mypy it would mean that every name is an attribute
 
         def __getattribute__(self, name: str) -> Any:
             reading.note(type(self), name)
             return super().__getattribute__(name)
+
+
+def _kinds(annotation: Any) -> set[Any]:
+    """Return the types of a field: those of a union, without what is annotated to them."""
+    parts = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    return {get_args(one)[0] if get_origin(one) is Annotated else one for one in parts}
 
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]  # NumPy's old generators, which libraries draw from, take no more

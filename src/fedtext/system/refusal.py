@@ -97,8 +97,14 @@ def parameter_faults(parameters: Mapping[str, Any], models: Mapping[str, Any]) -
 def faults_of(
     error: ValidationError, group: str = "", parameters: Mapping[str, Any] | None = None
 ) -> list[FedtextError]:
-    """Return the faults that a pydantic model found in its `group` of the parameters."""
-    return [_fault(group, dict(found), parameters or {}) for found in error.errors(include_url=False)]
+    """Return the faults that a pydantic model found in its `group` of the parameters.
+
+    A list is too short for pydantic where its items are wrong, which is no fault besides theirs.
+    """
+    errors = error.errors(include_url=False)
+    within = {found["loc"][:-1] for found in errors}
+    told = [found for found in errors if found["type"] != "too_short" or found["loc"] not in within]
+    return [_fault(group, dict(found), parameters or {}) for found in told]
 
 
 def parameters_refusal(faults: Sequence[FedtextError]) -> RunRefusedError:
@@ -173,6 +179,8 @@ def _fault(group: str, found: Mapping[str, Any], parameters: Mapping[str, Any]) 
     if found["type"] == "literal_error":
         remedy = did_you_mean(given, _QUOTED.findall(found["ctx"]["expected"]))
         return InputError(f"{where} is {given!r}: {remedy}", code="unknown-choice", parameter=where, value=given)
+    if found["type"] == "too_short":
+        said = f"name at least {found['ctx']['min_length']}"
     for prefix in OF_PYDANTIC:
         said = said.removeprefix(prefix)
     if isinstance(own, Exception):  # of a validator; pydantic's own parsers put a string there
