@@ -128,17 +128,17 @@ COMMANDS = [  # options of `kedro run`
     ("--params chunking.length=5000", "chunking.length is 5000", "make it smaller"),
     (
         "--pipelines pe_sft --params chunking.length=250",
-        "pe_sft lists 6 samples of chunking.length 250, up to 1668 tokens",
-        "'generator' reads 1024 at once: lower chunking.length to 142, or choose a generator",
+        "pe_sft lists 6 samples of chunking.length 250, up to 1854 tokens",
+        "'generator' reads 1024 at once: lower chunking.length to 111, or choose a generator",
     ),
     (
         "--pipelines popri --params chunking.length=330",
-        "popri lists 3 samples of chunking.length 330, up to 1106 tokens",
+        "popri lists 3 samples of chunking.length 330, up to 1372 tokens",
         "'generator' reads 1024 at once: lower chunking.length to",
     ),
     (
         "--pipelines wasp --params wasp.shown=12,chunking.length=100",
-        "wasp lists 12 samples of chunking.length 100, up to 1464 tokens",
+        "wasp lists 12 samples of chunking.length 100, up to 1500 tokens",
         "lower chunking.length to",
     ),
     ("--params corpus.description=คำถามของลูกค้าธนาคาร,models.generator=smollm2", "100%", "of corpus.description"),

@@ -45,12 +45,14 @@ def check_lengths(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[
     if "params:chunking" not in pipeline.inputs():
         return
     length = parameters["chunking"]["length"]
+    lists = _lists(pipeline, parameters).items()
+    told = [(group, listed, max(_new_tokens(parameters[group]), default=0)) for group, listed in lists]
+    longest_first = sorted(told, key=lambda one: -one[1] * length - one[2])  # a length that fits it fits them all
     for limit in _limits(pipeline, catalog):
         if said := limit.note_for(length):
             echo(said)
         if limit.reader != DESCRIBER and isinstance(catalog.get(limit.reader), GeneratorDataset):
-            for group, listed in _lists(pipeline, parameters).items():
-                new = max(_new_tokens(parameters[group]), default=0)
+            for group, listed, new in longest_first:
                 validate_list_length(limit, listed=listed, length=length, new_tokens=new, asked_by=group)
 
 
