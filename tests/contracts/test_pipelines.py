@@ -184,6 +184,18 @@ def test_conf_base_has_every_parameter() -> None:
     assert [missing for name in models for missing in left_out(name, models[name], given[name])] == []
 
 
+def test_a_group_that_is_a_model_is_read_whole() -> None:
+    """Kedro puts each model in its place by name. A part of a group that is a model already it refuses."""
+    measured = {"entities": {"measured": True}, "questions": {"measured": True}}
+    models = TypeExtractor(graphs.registered(None, evaluation=measured)).extract_types_from_pipelines()
+    assert "evaluation" in models
+    assert [name for name in models if name.rpartition(".")[0] in models and is_model(models[name])] == []
+
+
+def is_model(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Parameters)
+
+
 def left_out(name: str, model: type, given: dict[str, object]) -> list[str]:
     """Fields of a parameter model, and of the models in it, that `given` has not."""
     found = [f"{name}.{field}" for field in model.model_fields if field not in given]

@@ -106,7 +106,7 @@ def entries(family: str, models: dict[str, Any]) -> list[str]:
     named = {name: Entry.model_validate(entry) for name, entry in made["entries"].items()}
     claimed = {claim[side] for claim in made["claims"].values() for side in ("better", "worse")}
     alone = claimed & {entry.algorithm for entry in named.values()} - WITH_ITS_OWN
-    return [*sorted(alone), *named, *(ASKED if family == "popri" else ())]
+    return list(dict.fromkeys((*sorted(alone), *named, *(ASKED if family == "popri" else ()))))
 
 
 @pytest.mark.slow

@@ -66,13 +66,13 @@ def entity_trainer(private: bool) -> Callable[..., Scores]:
 def compare_entity_scores(
     private_test_sample: pd.DataFrame,
     tagger: Tagger,
-    entities: Entities,
+    evaluation: Evaluation,
     partition: Partition,
     **conditions: Scores,
 ) -> dict[str, Any]:
     """Compare macro-F1 of all conditions with its intervals."""
     drawn = drawn_units(private_test_sample, partition)
-    return compare_entities(in_report_order(conditions), tagger.kinds, entities.head, drawn)
+    return compare_entities(in_report_order(conditions), tagger.kinds, evaluation.entities.head, drawn)
 
 
 def entity_tables(document: Document) -> list[Table]:
@@ -103,6 +103,6 @@ ENTITIES = DownstreamTask(
         "evaluation": "params:evaluation",
     },
     trainer=entity_trainer,
-    compare=TaskNode(compare_entity_scores, {"tagger": "tagger", "entities": "params:evaluation.entities"}),
+    compare=TaskNode(compare_entity_scores, {"tagger": "tagger", "evaluation": "params:evaluation"}),
     tables=entity_tables,
 )
