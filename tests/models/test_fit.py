@@ -16,6 +16,7 @@ from fedtext.datasets.models import EncoderDataset, LanguageModelDataset
 from fedtext.models import fit
 from fedtext.models.language_model import LanguageModel, Tokenizer, bundled
 from fedtext.models.offline_encoder import offline_encoder_files
+from fedtext.models.source import TOKENIZER_SIGNS
 from tests.refusals import refuses
 
 Edit = Callable[[dict[str, Any]], object]
@@ -138,6 +139,34 @@ def test_a_damaged_tokenizer_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model" / "tokenizer.json").write_text('{"version": "1.0"}')
     with refuses("model-unreadable", value=source):
         LanguageModelDataset(source=source).exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "files"),
+    [(LanguageModelDataset, lambda: bundled("on_device")), (EncoderDataset, offline_encoder_files)],
+    ids=["language model", "encoder"],
+)
+def test_a_model_without_a_tokenizer_is_refused(
+    tmp_path: Path, kind: type[LanguageModelDataset], files: Callable[[], Path | str]
+) -> None:
+    """A model that is used behind the first release would miss it there."""
+    source = copied(files(), tmp_path / "model")
+    for sign in TOKENIZER_SIGNS:
+        (tmp_path / "model" / sign).unlink(missing_ok=True)
+    with refuses("model-unreadable", value=source):
+        kind(source=source).exists()
+
+
+@pytest.mark.parametrize(("stem", "own"), [("config", "AutoConfig"), ("tokenizer_config", "AutoTokenizer")])
+def test_code_beside_a_model_is_neither_run_nor_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stem: str, own: str
+) -> None:
+    monkeypatch.setattr("builtins.input", lambda *_: pytest.fail("a run in the night would wait for an answer"))
+    code = {"auto_map": {own: "mine.Mine"}, "model_type": "mine", "tokenizer_class": "Mine"}
+    source = copied(bundled("on_device"), tmp_path / "model", **{stem: lambda told: told.update(code)})
+    with refuses("model-unreadable", value=source) as refused:
+        LanguageModelDataset(source=source).exists()
+    assert "contains custom code" in str(refused.value)
 
 
 @pytest.mark.parametrize(

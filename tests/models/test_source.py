@@ -14,6 +14,7 @@ from fedtext.models.source import (
     Place,
     check_model_files,
     check_tokenizer_files,
+    context_of,
     find_model,
     model_identity,
     unreadable,
@@ -166,6 +167,45 @@ def test_a_tokenizer_alone_may_be_no_pointer_either(tmp_path: Path) -> None:
     assert "tokenizer.json is a pointer of Git LFS" in str(refused.value)
 
 
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model-00002-of-00002.safetensors"])
+@pytest.mark.parametrize("folder", [True, False])
+def test_what_has_a_file_s_name_alone_is_named(tmp_path: Path, name: str, folder: bool) -> None:
+    """As in a copy of the hub's cache, where files are links to others."""
+    shards(tmp_path)
+    (tmp_path / name).unlink()
+    (tmp_path / name).mkdir() if folder else (tmp_path / name).symlink_to(tmp_path / "blobs" / name)
+    with refuses("model-unreadable") as refused:
+        check_model_files(str(tmp_path), "language model", "'offline'")
+    assert f"{name} is a folder, or a link" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("model.safetensors.index.json", b'{"weight_map": ["weight1"]}'),
+        ("model.safetensors.index.json", b'{"weight_map": {"weight1": 3}}'),
+        ("modules.json", b'{"path": ""}'),
+        ("modules.json", b"["),
+        ("sentence_bert_config.json", b"{"),
+        ("generation_config.json", b"[]"),
+        ("config.json", b"\xef\xbb\xbf{}"),
+        ("config.json", "{}".encode("utf-16")),
+    ],
+)
+def test_a_file_of_another_form_is_named(tmp_path: Path, name: str, content: bytes) -> None:
+    shards(tmp_path)
+    (tmp_path / name).write_bytes(content)
+    with refuses("model-unreadable") as refused:
+        check_model_files(str(tmp_path), "language model", "'offline'")
+    assert f"{name} is cut short or damaged" in str(refused.value)
+
+
+def test_a_limit_that_is_no_number_of_tokens_is_none(tmp_path: Path) -> None:
+    for told, limit in (({"n_positions": 9}, 9), ({"max_position_embeddings": -1}, None), ({"n_positions": "9"}, None)):
+        (tmp_path / "config.json").write_text(json.dumps(told))
+        assert context_of(str(tmp_path), "language model", "'offline'") == limit
+
+
 def test_weights_of_other_programs_are_not_the_model_s(tmp_path: Path) -> None:
     shards(tmp_path)
     for name in ("consolidated.safetensors", "original/model.safetensors"):
@@ -179,3 +219,5 @@ def test_the_first_line_of_a_library_error_is_the_reason():
     error = unreadable("m", "encoder", "'offline'", ValueError("\n  bad config\nlong story"))
     assert "encoder 'm' cannot be read: bad config. Check" in str(error)
     assert "long story" not in str(error)
+    field = unreadable("m", "encoder", "'offline'", ValueError("Error for field 'vocab_size':\n  int expected\nmore"))
+    assert "cannot be read: Error for field 'vocab_size': int expected. Check" in str(field)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -40,6 +41,16 @@ def test_a_missing_tensor_and_one_of_another_shape_are_refused(model: Path, capf
         with refuses("model-unreadable", value="m"):
             check(model)
     assert capfd.readouterr().err == ""
+
+
+def test_layers_that_the_configuration_does_not_count_are_refused_and_other_tensors_are_not(model: Path) -> None:
+    told = json.loads((model / "config.json").read_text())
+    save_file({**load_file(model / "model.safetensors"), "pooler.weight": torch.ones(3)}, model / "model.safetensors")
+    check(model)
+    (model / "config.json").write_text(json.dumps({**told, "num_hidden_layers": told["num_hidden_layers"] - 1}))
+    with refuses("model-unreadable") as refused:
+        check(model)
+    assert f"model.layers.{told['num_hidden_layers'] - 1}.input_layernorm.weight first" in str(refused.value)
 
 
 def test_a_masked_model_is_complete_as_such_and_not_as_another(tmp_path: Path) -> None:

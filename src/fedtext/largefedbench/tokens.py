@@ -185,7 +185,7 @@ def _definition_file(place: Place) -> Path | None:
     from huggingface_hub.errors import EntryNotFoundError
 
     try:
-        return Path(hf_hub_download(place.name, DEFINITION, **place.keywords))
+        return Path(hf_hub_download(place.name, DEFINITION, revision=place.revision, local_files_only=place.local))
     except EntryNotFoundError:
         return None
 

@@ -145,7 +145,8 @@ def architecture_of(source: str) -> Architecture:
     from transformers import AutoConfig
 
     if (directory := _directory(source)) is not None:
-        return Architecture(source, AutoConfig.from_pretrained(directory, local_files_only=True), read=True)
+        config = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+        return Architecture(source, config, read=True)
     name = source.partition("@")[0]
     if name not in KNOWN:
         raise MissingFileError(

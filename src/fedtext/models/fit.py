@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedtext.models.source import TOKENIZER_FILES, TOKENIZER_SIGNS, find_model, unreadable
+from fedtext.models.source import TOKENIZER_FILES, TOKENIZER_SIGNS, check_tokenizer_files, find_model, unreadable
 from fedtext.system.errors import FedtextError, InputError
 
 if TYPE_CHECKING:
@@ -37,8 +37,9 @@ def check_fit(source: str, kind: str, shipped: str, asked: Sequence[TokenizerChe
         ValueError: The tokenizer lacks a capability; names the model and a remedy.
     """
     directory = _transformer(_files(source, kind, shipped))
-    if not any((directory / name).is_file() for name in TOKENIZER_SIGNS):
-        return  # an encoder without a transformer; for other models another check finds the lack
+    if asked == ENCODER and not any((directory / name).is_file() for name in (*TOKENIZER_SIGNS, "config.json")):
+        return  # it has no transformer
+    check_tokenizer_files(str(directory), kind, shipped)
     tokenizer = read_tokenizer(directory, source, kind, shipped)
     for ask in asked:
         if (fault := ask(tokenizer, directory)) is not None:
@@ -54,7 +55,7 @@ def read_tokenizer(directory: Path, source: str, kind: str, shipped: str) -> Pre
     from transformers import AutoTokenizer
 
     try:
-        return AutoTokenizer.from_pretrained(str(directory), local_files_only=True)
+        return AutoTokenizer.from_pretrained(str(directory), local_files_only=True, trust_remote_code=False)
     except FedtextError:
         raise
     except Exception as error:  # the library raises a bare Exception for a damaged tokenizer.json

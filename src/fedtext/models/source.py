@@ -24,11 +24,18 @@ TOKENIZER_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
 LANGUAGE_MODELS = ("smollm2", SHIPPED, f"{BUNDLED}on_device")  # words that stand for models at hand
 AT_HAND = {"encoder": ("offline",), "masked language model": ("none",)}  # and for other kinds
 READ = [*TOKENIZER_FILES, "*.safetensors"]
-TOKENIZER_SIGNS = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json")
+TOKENIZER_SIGNS = (
+    *("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json"),
+    *("vocab.txt", "spiece.model", "sentencepiece.bpe.model"),  # of older ones
+)
 CONFIGURATIONS = ("config.json", "sentence_bert_config.json")
 LIMITS = ("max_seq_length", "max_position_embeddings", "n_positions")  # the first that is present holds
 INDEX = ".safetensors.index.json"  # how the file ends that says which file holds which tensor
-JSON_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
+JSON_FILES = (
+    *("config.json", "generation_config.json", "modules.json", "sentence_bert_config.json"),
+    *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
+)
+LISTS = ("modules.json",)  # all others hold an object
 POINTER = b"version https://git-lfs.github.com/spec/"  # how the text begins that Git LFS puts in place of a file
 NOT_READ = ["onnx/*", "openvino/*", "original/*", "consolidated*"]  # the same weights again, for others
 
@@ -50,8 +57,11 @@ class Place(NamedTuple):
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """Keyword arguments of a tokenizer's `from_pretrained`, beside the name."""
-        return {"revision": self.revision, "local_files_only": self.local}
+        """Keyword arguments of a tokenizer's `from_pretrained`, beside the name.
+
+        Unless told not to, the library offers to run the code that lies beside a model, and waits for an answer.
+        """
+        return {"revision": self.revision, "local_files_only": self.local, "trust_remote_code": False}
 
     @property
     def model_keywords(self) -> dict[str, Any]:
@@ -176,11 +186,13 @@ def check_model_files(source: str, kind: str, shipped: str) -> None:
     if not directory.is_dir():
         return
     try:
-        if not any(directory.rglob("config.json")):
+        files, weights = _json_files(directory), weight_files(directory)
+        _check_plain(directory, [*files, *weights])
+        if not any(path.name == "config.json" for path in files):
             raise MissingFileError("it has no config.json", code="no-config")
-        if not (weights := weight_files(directory)):
+        if not weights:
             raise MissingFileError("it has no weights in safetensors", code="no-weights")
-        _check_files(directory, [*_json_files(directory), *weights])
+        _check_files(directory, [*files, *weights])
         _check_shards(directory)
     except FedtextError as fault:
         raise unreadable(source, kind, shipped, fault) from fault
@@ -199,7 +211,7 @@ def context_of(source: str, kind: str, shipped: str) -> int | None:
     for name in CONFIGURATIONS:
         if (directory / name).is_file():
             limits |= json.loads((directory / name).read_bytes())
-    return next((limits[name] for name in LIMITS if limits.get(name)), None)
+    return next((limit for name in LIMITS if isinstance(limit := limits.get(name), int) and limit > 0), None)
 
 
 def check_tokenizer_files(source: str, kind: str, shipped: str) -> None:
@@ -213,9 +225,11 @@ def check_tokenizer_files(source: str, kind: str, shipped: str) -> None:
     if not directory.is_dir():
         return
     try:
+        files = _json_files(directory)
+        _check_plain(directory, files)
         if not any((directory / name).is_file() for name in TOKENIZER_SIGNS):
             raise MissingFileError(f"it has none of {', '.join(TOKENIZER_SIGNS)}", code="no-tokenizer")
-        _check_files(directory, _json_files(directory))
+        _check_files(directory, files)
     except FedtextError as fault:
         raise unreadable(source, kind, shipped, fault) from fault
 
@@ -230,6 +244,19 @@ def _json_files(directory: Path) -> list[Path]:
     return [path for path in sorted(directory.rglob("*.json")) if path.name in JSON_FILES or path.name.endswith(INDEX)]
 
 
+def _check_plain(directory: Path, paths: Iterable[Path]) -> None:
+    """Raise an error for what has the name of a file and is none; in the hub's cache, files are links to others."""
+    for path in paths:
+        if not path.is_file():
+            name = str(path.relative_to(directory))
+            raise MissingFileError(
+                f"{name} is a folder, or a link to a file that is not there: copy the model with the files that its "
+                "links name (cp -rL)",
+                code="model-file-is-none",
+                value=name,
+            )
+
+
 def _check_files(directory: Path, paths: Iterable[Path]) -> None:
     """Raise an error for a pointer in the place of a file, and for a file that is cut short."""
     for path in paths:
@@ -242,17 +269,19 @@ def _check_files(directory: Path, paths: Iterable[Path]) -> None:
                     value=name,
                 )
         if not (_is_whole if path.suffix == ".safetensors" else _is_json)(path):
-            raise InputError(
-                f"{name} is cut short or damaged; get it again",
-                code="model-file-damaged",
-                value=name,
-            )
+            raise _damaged(name)
+
+
+def _damaged(name: str) -> InputError:
+    return InputError(f"{name} is cut short or damaged; get it again", code="model-file-damaged", value=name)
 
 
 def _check_shards(directory: Path) -> None:
     """Raise an error if a file is missing that the index of the weights names, as after a download that broke off."""
     for index in directory.rglob(f"*{INDEX}"):
         named = json.loads(index.read_bytes()).get("weight_map") or {}
+        if not isinstance(named, dict) or not all(isinstance(name, str) for name in named.values()):
+            raise _damaged(str(index.relative_to(directory)))
         if missing := sorted(name for name in set(named.values()) if not (index.parent / name).is_file()):
             raise MissingFileError(
                 f"{len(missing)} files are missing that {index.name} names, {missing[0]} first; get them",
@@ -262,8 +291,12 @@ def _check_shards(directory: Path) -> None:
 
 
 def _is_json(path: Path) -> bool:
+    """Return whether the file holds the JSON that its name tells; the library reads no other encoding than UTF-8."""
     try:
-        return isinstance(json.loads(path.read_bytes()), dict)
+        held = json.loads(path.read_text(encoding="utf-8"))
+        if path.name in LISTS:
+            return isinstance(held, list) and all(isinstance(one, dict) for one in held)
+        return isinstance(held, dict)
     except (ValueError, RecursionError):
         return False
 
@@ -281,13 +314,18 @@ def _is_whole(path: Path) -> bool:
 
 def unreadable(source: str, kind: str, shipped: str, error: Exception) -> OSError:
     """Return one error for any error that a library raises while it reads a model."""
-    reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
     return UnreadableFileError(
-        f"{kind} '{source}' cannot be read: {reason.rstrip('.')}. Check the name and the network, or give {shipped} "
+        f"{kind} '{source}' cannot be read: {_reason(error)}. Check the name and the network, or give {shipped} "
         "or a local directory with its configuration, tokenizer and model.safetensors (pickled weights are refused)",
         code="model-unreadable",
         value=source,
     )
+
+
+def _reason(error: Exception) -> str:
+    """Return the first line of an error, with the next where it ends in a colon, as the library's checks have it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return (" ".join(lines[:2]) if lines[0].endswith(":") else lines[0]).rstrip(".,")
 
 
 @cache

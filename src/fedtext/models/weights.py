@@ -6,7 +6,8 @@ NaN or infinite is found by reading them all, about as fast as the disk does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel
 
+NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")  # of a layer, in a tensor's name
 NARROW = 2  # bytes: weights of fewer are quantised, and none of them is NaN by training
 
 
@@ -58,14 +60,16 @@ def check_tensors(directory: Path, model_class: str, source: str, kind: str, shi
 
     try:
         with without_library_bars(), without_library_warnings():
-            _, loading = getattr(transformers, model_class).from_pretrained(
+            model, loading = getattr(transformers, model_class).from_pretrained(
                 str(directory),
                 device_map="meta",
                 use_safetensors=True,
                 local_files_only=True,
+                trust_remote_code=False,
                 output_loading_info=True,
             )
         check_complete(loading)
+        _check_no_more_layers(loading, model.state_dict())
     except Exception as error:  # the library raises a RuntimeError for shapes, and KeyErrors for configurations
         raise unreadable(source, kind, shipped, error) from error
 
@@ -75,6 +79,20 @@ def check_complete(loading: Mapping[str, Any]) -> None:
     if missing := sorted(loading["missing_keys"]):
         raise InputError(
             f"{len(missing)} tensors are missing, {missing[0]} first", code="tensors-missing", value=missing
+        )
+
+
+def _check_no_more_layers(loading: Mapping[str, Any], built: Iterable[str]) -> None:
+    """Raise `ValueError` if the files have layers that the model lacks; tensors of other kinds are left to others.
+
+    Without its last layers a model loads, and writes noise.
+    """
+    alike = {NUMBER.sub("", name) for name in built}
+    if more := sorted(name for name in loading["unexpected_keys"] if NUMBER.sub("", name) in alike):
+        raise InputError(
+            f"its weights have {len(more)} tensors of layers that its config.json does not count, {more[0]} first",
+            code="layers-not-counted",
+            value=more,
         )
 
 
