@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fedtext.generation.languages import minority_language_mask
-from fedtext.generation.messages import is_whole_message, repeated_runs
+from fedtext.generation.messages import PIECE, SPACELESS, is_whole_message, repeated_runs
 from fedtext.generation.phrases import addresses_the_user
 from fedtext.generation.prompt_forms import PromptForm
 from fedtext.generation.scripts import minority_script_mask
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
 
 HELD_KEY = re.compile(r"([^\s0])\1{5}|(?<![\d.,])0{6}|0{13}")  # the same mark six times running, but for 1000000
-TAG = "(?:p|br|b|i|u|em|hr|ul|ol|li|tr|td|th|div|span|strong|table|code|pre|body|html)>"  # of a page; no gap
+TAG = "(?:p|br|b|i|u|em|hr|ul|ol|li|tr|td|th|div|span|strong|table|code|pre|body|html) ?/?>"  # of a page; no gap
+INSIDE = r"[^\W\d_](?:[^\W\d]|['’/ ]|(?<=[^\W\d_]{2})[-.](?=[^\W\d_]{2}))*(?: ?[#№]| ?\d+)?"  # no range, as "a-z"
 GAP = re.compile(  # "Dear [Your_Name2]"
-    rf"(?<!\w)(?:\[[a-z'’][a-z'’_/ ]*\d*\]|\{{[a-z'’ ]+\}}|<(?!{TAG})[a-z'’ ]+>)", re.IGNORECASE
+    rf"(?<![A-Za-z0-9_])(?:\[{INSIDE}\]|\{{ ?{INSIDE} ?\}}|(?:<|&lt;)(?!{TAG}){INSIDE}(?:>|&gt;))", re.IGNORECASE
 )
 WORD = re.compile(r"[^\W_]+")  # of a name in code, each of its words
 PHRASE = 3  # words
@@ -52,8 +53,14 @@ def is_legible(text: str) -> bool:
 
 
 def repeated_share(text: str) -> float:
-    """Return the share of a text's three-word phrases that occurred in it before; 0 for a text of a few words."""
+    """Return the share of a text's three-word phrases that occurred in it before; 0 for a text of a few words.
+
+    Where most letters are of scripts that put no spaces between words, it is that of pieces of a few letters.
+    """
     words = WORD.findall(text.casefold())
+    letters = "".join(words)
+    if len(letters) >= 2 * PIECE and 2 * len(SPACELESS.findall(letters)) > len(letters):
+        return repeated_runs(letters, PIECE)
     return 0.0 if len(words) < FEWEST_WORDS else repeated_runs(words, PHRASE)
 
 
