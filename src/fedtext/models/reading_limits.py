@@ -120,6 +120,12 @@ def readings(models: Collection[str], value_of: Callable[[str], Any]) -> list[tu
     return found
 
 
+def fitting_length(limit: ReadingLimit, listed: int, new_tokens: int) -> int:
+    """Return how long the samples of a list may be, with `new_tokens` behind it, for a model with a limit."""
+    assert limit.tokens is not None
+    return (limit.tokens - SPECIAL - new_tokens) // listed - FRAME
+
+
 def validate_list_length(limit: ReadingLimit, *, listed: int, length: int, new_tokens: int, asked_by: str) -> None:
     """Raise an error if a list prompt, with the `new_tokens` behind it, may exceed the model's context.
 
@@ -129,7 +135,7 @@ def validate_list_length(limit: ReadingLimit, *, listed: int, length: int, new_t
     most = listed * (length + FRAME) + new_tokens
     if limit.tokens is None or not limit.is_exceeded_by(most):
         return
-    fits = (limit.tokens - SPECIAL - new_tokens) // listed - FRAME
+    fits = fitting_length(limit, listed, new_tokens)
     raise InputError(
         f"{asked_by} lists {listed} samples of chunking.length {length}, up to {most} tokens with what is written, and "
         f"'{limit.reader}' reads {limit.tokens} at once: lower chunking.length to {fits}, or choose a generator with a "

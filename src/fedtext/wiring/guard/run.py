@@ -32,7 +32,7 @@ from fedtext.wiring.guard.left_behind import FolderSnapshot
 from fedtext.wiring.guard.parameters import holders, private_files
 from fedtext.wiring.guard.private_words import PrivateTextIndex
 from fedtext.wiring.guard.release import release_faults
-from fedtext.wiring.guard.side_effects import loading, replaced, saving, watched
+from fedtext.wiring.guard.side_effects import judged, replaced, saving, watched
 from fedtext.wiring.guard.streams import hidden_prints
 from fedtext.wiring.guard.watch import Watch
 from fedtext.wiring.guard.workers import watched_engine
@@ -103,7 +103,7 @@ class Guard:
             if is_parameter(name):
                 return load(name, *args, **kwargs)
             private = bool(self._private([name]))
-            with one_by_one, hidden_prints(lambda: ignored) if private else loading(self._loading(name)):
+            with one_by_one, hidden_prints(lambda: ignored) if private else judged(self._loading(name)):
                 return load(name, *args, **kwargs)
 
         def saved(name: str, data: Any) -> None:

@@ -58,19 +58,15 @@ def watched(watch: Watch, surroundings: FolderSnapshot | None = None) -> Iterato
         if watch.reads_private:
             _prepare_libraries()
             stack.enter_context(_without_a_trace(watch, surroundings))
-        judge_calls()
-        begin(watch)
-        try:
-            yield
-        finally:
-            end(watch)
+        stack.enter_context(judged(watch))
+        yield
     if watch.hidden:
         LOG.info("messages of %s are not shown, because it reads private data: return what should be seen", watch.who)
 
 
 @contextmanager
-def loading(watch: Watch) -> Iterator[None]:
-    """Refuse what `watch` forbids while a data set that is not private is loaded."""
+def judged(watch: Watch) -> Iterator[None]:
+    """Refuse what `watch` forbids, as Python reports it, until the end of the block."""
     judge_calls()
     begin(watch)
     try:

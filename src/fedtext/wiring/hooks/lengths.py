@@ -17,7 +17,7 @@ from fedtext.corpora.table import read_public_table
 from fedtext.datasets.generators import GeneratorDataset
 from fedtext.datasets.models import EncoderDataset, PublicModelDataset
 from fedtext.generation.prompt_forms import LISTED, SHOTS
-from fedtext.models.reading_limits import ReadingLimit, readings, validate_list_length
+from fedtext.models.reading_limits import ReadingLimit, fitting_length, readings, validate_list_length
 from fedtext.params.corpus import Corpus
 from fedtext.wiring.conf_files import value_at
 from fedtext.wiring.console import echo
@@ -47,12 +47,12 @@ def check_lengths(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[
     length = parameters["chunking"]["length"]
     lists = _lists(pipeline, parameters).items()
     told = [(group, listed, max(_new_tokens(parameters[group]), default=0)) for group, listed in lists]
-    longest_first = sorted(told, key=lambda one: -one[1] * length - one[2])  # a length that fits it fits them all
     for limit in _limits(pipeline, catalog):
         if said := limit.note_for(length):
             echo(said)
         if limit.reader != DESCRIBER and isinstance(catalog.get(limit.reader), GeneratorDataset):
-            for group, listed, new in longest_first:
+            # The list that wants the shortest samples first: a length that fits it fits them all.
+            for group, listed, new in sorted(told, key=partial(_fitting, limit)):
                 validate_list_length(limit, listed=listed, length=length, new_tokens=new, asked_by=group)
 
 
@@ -80,6 +80,11 @@ def check_script(pipeline: Pipeline, catalog: DataCatalog, parameters: Mapping[s
     else:
         return
     encoder.validate_script(texts, f"corpus.public_path {corpus.public_path}")
+
+
+def _fitting(limit: ReadingLimit, told: tuple[str, int, int]) -> int:
+    _, listed, new = told
+    return 0 if limit.tokens is None else fitting_length(limit, listed, new)
 
 
 def _limits(pipeline: Pipeline, catalog: DataCatalog) -> Iterator[ReadingLimit]:
